@@ -106,9 +106,12 @@ UNUSED := $(foreach p,django asgiref sqlparse flask-openapi3 pydantic pydantic-c
 SHARED := $(foreach p,blinker click flask itsdangerous jinja2 markupsafe typing-extensions werkzeug,--no-emit-package $(p))
 DOCS := import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"], sep="\n")
 
+S3 := $(subst "docs","s3",$(DOCS))
+
 lock: ## Resolve the lock files (needs uv; UPGRADE=--upgrade for new versions)
 	$(COMPILE) $(UPGRADE) $(UNUSED) pyproject.toml requirements.in -o requirements.txt
 	$(PYTHON) -c '$(DOCS)' | $(COMPILE) $(UPGRADE) $(UNUSED) $(SHARED) -c requirements.txt - -o requirements-docs.txt
-	$(COMPILE) $(UPGRADE) -c requirements.txt --group test -o requirements-test.txt
+	$(PYTHON) -c '$(S3)' | $(COMPILE) $(UPGRADE) --no-emit-package urllib3 -c requirements.txt - -o requirements-s3.txt
+	$(COMPILE) $(UPGRADE) -c requirements.txt -c requirements-s3.txt --group test -o requirements-test.txt
 	$(COMPILE) $(UPGRADE) -c requirements.txt -c requirements-test.txt --group browser -o requirements-browser.txt
 	$(COMPILE) $(UPGRADE) -c requirements.txt -c requirements-test.txt --group audit -o requirements-audit.txt

@@ -98,6 +98,15 @@ class Settings:
     smtp_url: str = field(default="", repr=False)
     # MAIL_FROM: the sender of mail, such as Docket <docket@example.org>. Required with SMTP_URL.
     mail_from: str = ""
+    # FILES_MAX_BYTES: the longest file; a longer one is answered 413.
+    files_max_bytes: int = 25 * 1024 * 1024
+    # FILES_QUOTA: bytes of all files together; more are refused.
+    files_quota: int = 10 * 1024 * 1024 * 1024
+    # FILES_URL: s3://BUCKET/PREFIX keeps files in an S3-compatible store, which several hosts need;
+    # ?endpoint=https://...&region=... for one that is not of AWS. Default: INSTANCE_DIR/files.
+    files_url: str = ""
+    # FILES_TYPES: the types of files that are taken, comma-separated, such as image/*,text/*.
+    files_types: str = "*/*"
     # DOCS_ENABLED: whether /api/v1/docs and /api/v1/redoc are served.
     docs_enabled: bool = False
     # LOG_LEVEL: DEBUG, INFO, WARNING or ERROR.
@@ -167,6 +176,10 @@ class Settings:
             mail_from=read.sender(
                 environ, "MAIL_FROM", is_needed=bool(read.text(environ, "SMTP_URL"))
             ),
+            files_max_bytes=read.whole(environ, "FILES_MAX_BYTES", 25 * 1024 * 1024, 1024, 1024**3),
+            files_quota=read.whole(environ, "FILES_QUOTA", 10 * 1024**3, 1024, 10**12 - 1),
+            files_url=read.bucket(environ, "FILES_URL"),
+            files_types=read.media_types(environ, "FILES_TYPES", "*/*"),
             docs_enabled=read.flag(environ, "DOCS_ENABLED", default=False),
             log_level=read.one_of(environ, "LOG_LEVEL", "INFO", LOG_LEVELS),
             workers=read.whole(environ, "WORKERS", _cores(), 1, 64),
@@ -191,6 +204,8 @@ class Settings:
                 "DOCS_ENABLED needs the API documentation's renderers: run `make install`, "
                 "or install requirements-docs.txt."
             )
+        if self.files_url and importlib.util.find_spec("boto3") is None:
+            raise SettingsError("FILES_URL needs boto3: install requirements-s3.txt.")
         path = self.database_path
         if path is not None and not path.parent.is_dir():
             raise SettingsError("DATABASE_URL names a file in a directory that does not exist.")
@@ -212,6 +227,15 @@ class Settings:
     def metrics_folder(self) -> Path:
         """Where workers count; servers on one PostgreSQL may share INSTANCE_DIR, but not a port."""
         return self.instance_dir / f"metrics-{self.port}"
+
+    @property
+    def files_dir(self) -> Path:
+        return self.instance_dir / "files"
+
+    @property
+    def incoming_dir(self) -> Path:
+        """For what is being received; in ``files_dir``, so that a file can be moved there."""
+        return self.files_dir / "incoming"
 
     @property
     def own_address(self) -> OwnAddress:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from email.utils import getaddresses
 from pathlib import Path
 from typing import Literal
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
 import click
 from sqlalchemy import URL, make_url
@@ -32,6 +32,9 @@ LEAST_VARIED_SECRET = 6
 _TRUE = frozenset({"true", "1", "yes", "on"})
 _FALSE = frozenset({"false", "0", "no", "off"})
 _TOKEN = re.compile(r"[!-~]{16,200}")
+_MEDIA_TYPE = re.compile(r"(\*|[a-z0-9.+-]+)/(\*|[a-z0-9.+-]+)")
+_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+_WEB = re.compile(r"https?://[^/]")
 _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.\-]*[A-Za-z0-9])?|\[?[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*\]?")
 _STARTTLS: dict[str, Literal["starttls", "none"]] = {
     "": "starttls",
@@ -91,6 +94,31 @@ def hosts(environ: Environment, name: str) -> str:
                 f"{name} must list host names such as tickets.example.org, not {host_name[:60]!r}."
             )
     return ",".join(names)
+
+
+def bucket(environ: Environment, name: str) -> str:
+    """The address of a bucket, such as s3://bucket/prefix?endpoint=https://..., or ""."""
+    value = text(environ, name)
+    if not value:
+        return ""
+    parts = urlsplit(value)
+    options = parse_qs(parts.query)
+    endpoint = options.get("endpoint", [])
+    is_known = options.keys() <= {"endpoint", "region"} and all(map(_WEB.match, endpoint))
+    if parts.scheme != "s3" or not _BUCKET.fullmatch(parts.netloc) or not is_known:
+        raise SettingsError(
+            f"{name} must be an address such as s3://bucket/prefix?endpoint=https://s3.example.org."
+        )
+    return value
+
+
+def media_types(environ: Environment, name: str, default: str) -> str:
+    """A comma-separated list of media types, in which ``*`` stands for any part."""
+    kinds = [part.strip().lower() for part in text(environ, name, default).split(",")]
+    for kind in filter(None, kinds):
+        if not _MEDIA_TYPE.fullmatch(kind):
+            raise SettingsError(f"{name} must list types such as image/*, not {kind[:60]!r}.")
+    return ",".join(filter(None, kinds))
 
 
 def pem_file(environ: Environment, name: str) -> Path | None:

@@ -14,6 +14,8 @@ from app.accounts.second_factor_pages import pages as second_factor_pages
 from app.activity import chat_messages, receipts
 from app.activity.api import api as activity
 from app.activity.pages import pages as audit_pages
+from app.attachments.api import api as files
+from app.attachments.pages import pages as file_pages
 from app.audit.receipts import install as install_receipts
 from app.audit.service import on_record
 from app.bots.api import api as bots
@@ -83,6 +85,7 @@ APIS = (
     ticket_links,
     comments,
     wiki,
+    files,
     sticky_notes,
     search,
     webhooks,
@@ -115,6 +118,7 @@ def pages() -> list[Blueprint]:
         ticket_pages,
         wiki_pages,
         note_pages,
+        file_pages,
         bot_pages,
         webhook_pages,
         integration_pages,

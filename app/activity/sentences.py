@@ -9,6 +9,8 @@ from app.tickets.stream_queries import names_of
 
 # Events whose sentences are in ``feed``.
 OF_TICKETS = ("ticket.", "comment.")
+# Those of files are there too, where the file is on a ticket.
+OF_FILES = ("file.added", "file.deleted")
 # Braces enclose keys of the payload.
 SENTENCES: dict[str, str] = {
     "auth.login.success": "logged in",
@@ -55,6 +57,8 @@ SENTENCES: dict[str, str] = {
     "label.created": "added the label {name}",
     "label.updated": "updated a label",
     "label.deleted": "deleted the label {name}",
+    "file.added": "added the file {name}",
+    "file.deleted": "deleted the file {name}",
     "wiki.render_failed": "failed to render a page ({error})",
     "webhook.created": "created a webhook to {url}",
     "webhook.updated": "updated a webhook",
@@ -167,6 +171,8 @@ MANY: dict[str, str] = {
     "comment.deleted": "deleted {count} comments",
     "comment.restored": "restored {count} comments",
     "comment.reacted": "reacted {count} times",
+    "file.added": "added {count} files",
+    "file.deleted": "deleted {count} files",
 }
 
 # An en dash.
@@ -220,7 +226,7 @@ def as_mapping(event: AuditEvent) -> dict[str, Any]:
 def sentence(event: Mapping[str, Any], names: Mapping[str, str], ticket: str = "") -> str:
     """The sentence of one event; ``ticket`` is the display id of its ticket, where it is said."""
     event_type, payload = event["event_type"], event["payload"]
-    if event_type.startswith(OF_TICKETS):
+    if event_type.startswith(OF_TICKETS) or (event_type in OF_FILES and event["ticket_id"]):
         return feed.sentence(event, event["ticket_id"], names, ticket)
     values = _Values(
         {key: NOTHING_SAID if value is None else value for key, value in payload.items()}

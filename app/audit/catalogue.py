@@ -120,6 +120,11 @@ EVENTS: dict[str, EventType] = (
     )
     | _events(
         Category.ACTIVITY,
+        ("file.added", "file_id name media_type size sha256 comment_id"),
+        ("file.deleted", "file_id name media_type size sha256 comment_id undo_of"),
+    )
+    | _events(
+        Category.ACTIVITY,
         (
             "ticket.created",
             "display_id type title state_id priority assignee_user_id parent_ticket_id label_ids",
@@ -153,9 +158,10 @@ EVENTS: dict[str, EventType] = (
 )
 
 # Events that people can undo; the table in undo/service.py has the same types.
-# Reacting once more takes a reaction back, so only a rewind undoes it.
+# Reacting once more takes a reaction back, so only a rewind undoes it. A deleted file is gone.
 REVERSIBLE = frozenset(name for name, kind in EVENTS.items() if UNDO_OF in kind.payload) - {
-    "comment.reacted"
+    "comment.reacted",
+    "file.deleted",
 }
 # Events that only their actor can undo, as only its author may edit a comment.
 OWN_ONLY = frozenset({"comment.updated"})
@@ -170,6 +176,7 @@ SUBJECTS = {
     "ticket": "Tickets",
     "comment": "Comments",
     "wiki": "Wiki pages",
+    "file": "Files",
     "sticky_note": "Project notes",
     "project": "Projects",
     "workflow_state": "Workflow states",

@@ -20,6 +20,8 @@ from app.core.errors import Unavailable
 from app.database import schema
 from app.database.failures import outage_in_words
 from app.database.session import reading, session
+from app.files import copying
+from app.files.store import ContentMissing, store_of
 from app.jobs.sweeping import SWEEPERS, SweeperLease
 from app.webhooks.models import OutboxEntry, OutboxState
 
@@ -219,6 +221,26 @@ def _disk(settings: Settings) -> Iterator[Finding]:
     yield Finding("disk", f"{free // 2**20} MiB free at {settings.instance_dir}", remedy)
 
 
+def _files(settings: Settings) -> Iterator[Finding]:
+    """Compare every content with its hash, in a bucket only with its size."""
+    store, count, missing, damaged = store_of(settings), 0, 0, 0
+    for sha256, size in copying.known_contents():
+        count += 1
+        try:
+            if settings.files_url:
+                # To read all of a bucket takes long and costs money.
+                damaged += store.size(sha256) != size
+            else:
+                damaged += copying.damaged(sha256, size, store)
+        except ContentMissing:
+            missing += 1
+    remedy = ""
+    if missing or damaged:
+        remedy = "Copy them from the folder of a backup, FILE.files, into INSTANCE_DIR/files."
+    message = f"{count} contents, {missing} missing, {damaged} damaged"
+    yield Finding("files", message, remedy)
+
+
 CHECKS: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
     _settings,
     _proxies,
@@ -227,5 +249,6 @@ CHECKS: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
     _deliveries,
     _secret_key,
     _sweeps,
+    _files,
     _disk,
 )

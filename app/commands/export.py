@@ -6,10 +6,10 @@ import sys
 import tempfile
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, Table, delete, select
 from sqlalchemy.exc import DBAPIError
 
 from app.accounts import bot_reads
@@ -23,11 +23,16 @@ from app.exporting import layout
 from app.exporting.copying import count, store_rows
 from app.exporting.layout import Export, Folder, opened, snapshot, write_data, write_manifest
 from app.exporting.markdown import ExportScope, files
+from app.files.copying import copied
+from app.files.models import FileContent
+from app.files.store import FolderStore, incoming, store_of
 from app.integrations import service as integrations
 from app.integrations.models import CodeConnection
 from app.search import reindexing
 from app.webhooks import service as webhooks
 from app.webhooks.models import Webhook
+
+_contents = cast("Table", FileContent.__table__)
 
 
 @click.command("export")
@@ -51,6 +56,7 @@ def export(folder: Path) -> None:
             total = sum(count(connection, table) for table in layout.exported())
             with click.progressbar(length=total, label="Exporting", file=sys.stderr) as bar:
                 counts = write_data(connection, written, bar.update)
+            lost = written.write_contents(connection, store_of(settings))
             for name, content in files(lambda: nullcontext(connection), ExportScope()):
                 written.write(name, content)
         write_manifest(written, counts, schema.newest_revision() or "", settings.secret_key)
@@ -61,6 +67,8 @@ def export(folder: Path) -> None:
         shutil.rmtree(temporary, ignore_errors=True)
     number = len(written.digests) + 1
     click.echo(f"{folder}: {sum(counts.values())} rows in {number} files.")
+    if lost:
+        click.echo(f"Contents of files that are missing or damaged: {len(lost)}.", err=True)
 
 
 @click.command("import-export")
@@ -110,6 +118,10 @@ def _import(
             "The export was made under a different SECRET_KEY, which its second factors "
             f"({factors}) need. Set that key, or use --reset-second-factors to leave them out."
         )
+    # Before the rows that name them.
+    contents = [row["sha256"] for row in source.rows_of(_contents)]
+    exported = FolderStore(folder / layout.FILES)
+    lost = copied(contents, exported, store_of(settings), incoming(settings))
     try:
         with transaction():
             _store(session.connection(), source, keep_secrets=keep_secrets)
@@ -129,6 +141,8 @@ def _import(
         for step in reindexing.reindex():
             bar.update(step)
     click.echo(f"Imported {sum(source.rows.values())} rows and indexed {documents} documents.")
+    if lost:
+        click.echo(f"Contents of files that are missing in the export: {len(lost)}.", err=True)
     if hooks and not keep_secrets:
         click.echo(f"Disabled {hooks} webhooks. Rotate their secrets, then enable them.")
     if forges and not keep_secrets:

@@ -20,6 +20,8 @@ from app.database import schema
 from app.database.session import db, reading
 from app.environment import database_url
 from app.exporting.copying import copy_table, count, tables
+from app.files.copying import copied
+from app.files.store import FolderStore, Store, incoming, store_of
 from app.search import reindexing
 
 FACTORY = "APP_FACTORY"
@@ -29,10 +31,11 @@ FACTORY = "APP_FACTORY"
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--force", is_flag=True, help="Overwrite the file if it exists.")
 def backup(file: Path, force: bool) -> None:
-    """Back up the embedded database to FILE while the server runs.
+    """Back up the embedded database to FILE, and files to FILE.files, while the server runs.
 
-    SQLite only; use pg_dump for PostgreSQL. Restore it with 'flask restore-backup'. Keep the secret
-    key (INSTANCE_DIR/secret_key) with it: stored secrets cannot be decrypted without it.
+    SQLite only; use pg_dump for PostgreSQL, and copy INSTANCE_DIR/files after it. Restore it with
+    'flask restore-backup'. Keep the secret key (INSTANCE_DIR/secret_key) with it: stored secrets
+    cannot be decrypted without it.
     """
     settings = settings_at_hand()
     source = settings.database_path
@@ -43,7 +46,45 @@ def backup(file: Path, force: bool) -> None:
     if file.exists() and not force:
         raise click.ClickException(f"{file} already exists. Use --force to overwrite it.")
     copy_database(source, file)
+    # The contents in a bucket are backed up by its own means.
+    contents = [] if settings.files_url else _contents_of(file)
+    # After the database: what it names is kept for longer than this takes.
+    lost = _copy_contents(contents, store_of(settings), _beside(file))
     click.echo(f"{file}: {file.stat().st_size} bytes, verified")
+    if contents:
+        click.echo(f"{_beside(file)}: {len(contents) - len(lost)} contents of files, verified")
+    _report(lost)
+
+
+def _beside(file: Path) -> Path:
+    """The folder with the files of a backup."""
+    return file.with_name(f"{file.name}.files")
+
+
+def _contents_of(file: Path) -> list[str]:
+    """The contents that a database names; none in one of an older release."""
+    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
+        try:
+            rows = connection.execute("SELECT sha256 FROM file_contents ORDER BY 1").fetchall()
+        except sqlite3.OperationalError:
+            return []
+    return [str(row[0]) for row in rows]
+
+
+def _copy_contents(contents: list[str], source: Store, folder: Path) -> list[str]:
+    """Copy contents into a folder; those that are missing or damaged."""
+    if not contents:
+        return []
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        return copied(contents, source, FolderStore(folder), folder)
+    except OSError as error:
+        raise click.ClickException(f"Copying files failed: {error}") from error
+
+
+def _report(lost: list[str]) -> None:
+    if lost:
+        click.echo(f"Contents of files that are missing or damaged: {len(lost)}.", err=True)
 
 
 def copy_database(source: Path, file: Path) -> None:
@@ -88,7 +129,7 @@ def _back_up(source: Path, copy: Path) -> None:
 @click.command("restore-backup")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def restore_backup(file: Path) -> None:
-    """Restore the embedded database, which must be empty, from FILE.
+    """Restore the embedded database, which must be empty, from FILE, and files from FILE.files.
 
     Stop the server first, and copy the secret key of the backup to INSTANCE_DIR.
     """
@@ -104,6 +145,10 @@ def restore_backup(file: Path) -> None:
                 f"{file} is not a backup of a Docket installation with users."
             )
         db.engine.dispose()
+        incoming(settings)
+        contents, backed_up = _contents_of(file), FolderStore(_beside(file))
+        # Before the database, which names them.
+        missing = copied(contents, backed_up, store_of(settings), settings.incoming_dir)
         copy_database(file, path)
         for name in (f"{path}-wal", f"{path}-shm"):
             Path(name).unlink(missing_ok=True)
@@ -111,6 +156,7 @@ def restore_backup(file: Path) -> None:
         with reading():
             lost, lost_factors = lost_secrets(), lost_second_factors()
     click.echo(f"Restored {path} from {file}.")
+    _report(missing)
     if lost:
         click.echo(
             f"SECRET_KEY differs from the backup's. Its webhook secrets ({lost}) cannot be "

@@ -67,6 +67,7 @@ FORBIDDEN_MESSAGES = {
     "not_author": "Only the author can change this comment.",
     "not_own_change": "A bot can only undo its own changes.",
     "not_own_deletion": "A bot can only restore what it deleted. A person can restore this.",
+    "not_uploader": "A bot can only delete files that it added.",
     "sign_off_required": (
         "Only people can move tickets to a done state in this project. Move it to the state in "
         "details.review_state, if there is one, and a person signs it off."

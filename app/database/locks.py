@@ -30,6 +30,7 @@ class Lock(IntEnum):
     REWIND = 7009
     CODE = 7010
     MAIL = 7011
+    FILES = 7012
 
 
 def acquire(lock: Lock) -> None:

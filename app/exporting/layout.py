@@ -32,6 +32,9 @@ from app.database.columns import Id
 from app.database.idempotency import IdempotencyRecord
 from app.database.session import db
 from app.exporting.copying import tables
+from app.files.copying import copied
+from app.files.models import FileContent
+from app.files.store import FolderStore, Store
 from app.integrations.models import CodeDelivery
 from app.jobs.sweeping import SweeperLease
 from app.mail.models import Mail
@@ -40,6 +43,7 @@ FORMAT = "docket-export"
 FORMAT_VERSION = 1
 MANIFEST = "manifest.json"
 DATA = "data"
+FILES = "files"
 BATCH = 500
 
 # Short-lived rows that belong to one running installation.
@@ -102,6 +106,19 @@ class Folder:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
         self.digests[name] = hashlib.sha256(content).hexdigest()
+
+    def write_contents(self, connection: Connection, source: Store) -> list[str]:
+        """Write the contents of files under their hashes; those that are missing or damaged."""
+        statement = select(FileContent.sha256).order_by(FileContent.sha256)
+        contents = list(connection.scalars(statement))
+        if not contents:
+            return []
+        folder = self.path / FILES
+        folder.mkdir()
+        lost = copied(contents, source, FolderStore(folder), folder)
+        for sha256 in set(contents) - set(lost):
+            self.digests[f"{FILES}/{sha256[:2]}/{sha256}"] = sha256
+        return lost
 
 
 @contextmanager

@@ -22,7 +22,7 @@ _TABLE = frozenset({"table", "thead", "tbody", "tr", "th", "td"})
 _RESTRICTED = (
     INLINE | {"blockquote", "hr", "li", "ol", "p", "pre", "span", "ul"} | _HEADINGS - {"h2"}
 )
-_FULL = _RESTRICTED | _HEADINGS | _TABLE | {"input"}
+_FULL = _RESTRICTED | _HEADINGS | _TABLE | {"img", "input"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,13 @@ ALLOWED = {
             "a": {"href", "title", "rel"},
             "ol": {"start"},
             "span": {"title"},
+            "img": {"src", "alt"},
             "input": {"checked", "disabled"},
             **{tag: {"id"} for tag in _HEADINGS},
         },
         values={
             "pre": {"tabindex": {"0"}},
+            "img": {"loading": {"lazy"}},
             "table": {"tabindex": {"0"}},
             "input": {"type": {"checkbox"}, "aria-label": {"Done", "To do"}},
         },

@@ -54,6 +54,14 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
+class Picture:
+    """A file of ours that is shown in its place, if it is an image; ``words`` say what it shows."""
+
+    address: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
 class PageLink:
     """``[[slug]]``, which shows the title, or ``[[slug|shown]]`` (``has_words``)."""
 
@@ -83,7 +91,7 @@ class UserMention:
     shown: str
 
 
-Token = PlainText | Code | Block | Break | Link | PageLink | TicketLink | UserMention
+Token = PlainText | Code | Block | Break | Link | Picture | PageLink | TicketLink | UserMention
 
 
 def clean(text: str) -> str:

@@ -22,6 +22,7 @@ from app.markdown.marks import (
     Break,
     Code,
     PageLink,
+    Picture,
     TicketLink,
     Token,
     UserMention,
@@ -98,6 +99,9 @@ def filled(html: str, tokens: list[Token], targets: Targets) -> str:
             return "<br>"
         if isinstance(token, Code):
             return f"<code>{escape(token.text)}</code>"
+        if isinstance(token, Picture):
+            words = escape(MARK.sub("", token.words))
+            return f'<img src="{token.address}" alt="{words}" loading="lazy">'
         if isinstance(token, Block):
             code = highlighted(token.text, token.language, spent)
             spent += len(token.text)
@@ -172,7 +176,8 @@ def render(
     """Render a text. Raises only what the resolver raises.
 
     *full* is for tickets, comments and wiki pages: all of Markdown with tables, task lists, wiki
-    links, display ids and mentions; pictures become links, and raw HTML is shown as typed. A
+    links, display ids and mentions; pictures that are files of ours are
+    shown, others become links, and raw HTML is shown as typed. A
     level-1 heading becomes an h2, as the title of the page is its only h1.
 
     *restricted* is for sticky notes. Of h1, h2, tables and pictures only the text stays; h3 to h6

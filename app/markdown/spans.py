@@ -19,6 +19,7 @@ from app.markdown.marks import (
     Code,
     Link,
     PageLink,
+    Picture,
     PlainText,
     TicketLink,
     Token,
@@ -267,10 +268,12 @@ def _read_bracket(here: _Reader, found: re.Match[str]) -> None:
     address, title, behind = target
     judged = addresses.judged(address)
     if is_picture:
-        # Pictures become links, or just their text.
+        # Pictures that are files of ours are shown. Others become links, or just their text.
         words = here.text[start:end].replace("\n", " ").strip()
         if judged is None or here.in_link or here.spans.is_restricted:
             _put(here, PlainText(words))
+        elif addresses.is_file(judged):
+            _put(here, Picture(judged, words))
         else:
             shown = mark(here.spans.tokens, PlainText(words or judged))
             _put(here, Link(judged, title, shown))

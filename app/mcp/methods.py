@@ -13,6 +13,7 @@ from app.core import measuring, text
 from app.core.actor import ANONYMOUS, Actor
 from app.core.clock import iso
 from app.core.errors import DomainError, InvalidCredentials, InvalidField, NotFound, Unavailable
+from app.core.lanes import require
 from app.core.redaction import scrub
 from app.core.waiting import NewsAwaited
 from app.database import idempotency, pagination
@@ -168,10 +169,11 @@ def _resource_json(resource: Resource) -> dict[str, Any]:
 
 
 def read_resource(call: MethodCall) -> dict[str, Any]:
-    """One resource as Markdown; every read is audited, refused ones too."""
+    """One resource; every read is audited, refused ones too."""
     uri = call.message.params.get("uri")
     if not isinstance(uri, str):
         raise ProtocolError(INVALID_PARAMS, "uri must be a string.", status=call.error_status)
+    require(call.config.catalog.lane(uri))
     status = "ok"
     with_log: WithLog = []
     try:
@@ -195,7 +197,7 @@ def read_resource(call: MethodCall) -> dict[str, Any]:
         with_log.append(lambda: record(call.actor, RESOURCE_READ, target, **payload))
         if not recording(RESOURCE_READ, lambda: [write() for write in with_log]):
             current_g().reads_lost = call.actor.id
-    return {"contents": [{"uri": uri, "mimeType": MARKDOWN, "text": content}]}
+    return {"contents": [{"uri": uri, **content.json}]}
 
 
 def list_prompts(call: MethodCall) -> dict[str, Any]:

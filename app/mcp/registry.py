@@ -13,6 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from app.audit.service import Recorded
 from app.core.actor import Access, Actor, Operation
 from app.core.errors import DomainError, NotFound
+from app.core.lanes import Lane
 from app.database.group_commit import GroupCommit
 from app.database.pagination import Cursor
 from app.database.session import reading
@@ -153,9 +154,27 @@ class Resource:
     id: str
 
 
+# What a resource is, unless it says otherwise.
+MARKDOWN = "text/markdown"
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceContent:
+    """What a resource holds: a text, or bytes in base64."""
+
+    media_type: str
+    text: str = ""
+    blob: str | None = None
+
+    @property
+    def json(self) -> dict[str, str]:
+        content = {"text": self.text} if self.blob is None else {"blob": self.blob}
+        return {"mimeType": self.media_type, **content}
+
+
 @dataclass(frozen=True, slots=True)
 class ResourceKind:
-    """One scheme of resources: how they are listed, and read as Markdown."""
+    """One scheme of resources: how they are listed, and read as Markdown or in their own type."""
 
     prefix: str
     template: dict[str, str]
@@ -164,7 +183,9 @@ class ResourceKind:
     # The resources that are listed before all others.
     first: Callable[[Actor], list[Resource]]
     # Takes the address without the prefix; raises NotFound, Gone or InvalidField.
-    read: Callable[[Actor, str, WithLog], str]
+    read: Callable[[Actor, str, WithLog], str | ResourceContent]
+    # Where it is read.
+    lane: Lane = Lane.LOOP
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,11 +266,17 @@ class Catalog:
             return self._ticket_of(actor, arguments, answer)
         return None
 
-    def read(self, actor: Actor, uri: str, with_log: WithLog) -> str:
-        """The text of a resource, in a unit of work; raises NotFound, Gone or InvalidField."""
+    def lane(self, uri: str) -> Lane:
+        """Where this resource is read."""
+        lanes = (kind.lane for kind in self.kinds if uri.startswith(kind.prefix))
+        return max(lanes, default=Lane.LOOP)
+
+    def read(self, actor: Actor, uri: str, with_log: WithLog) -> ResourceContent:
+        """A resource, in a unit of work; raises NotFound, Gone or InvalidField."""
         for kind in self.kinds:
             if uri.startswith(kind.prefix):
-                return kind.read(actor, uri.removeprefix(kind.prefix), with_log)
+                found = kind.read(actor, uri.removeprefix(kind.prefix), with_log)
+                return ResourceContent(MARKDOWN, found) if isinstance(found, str) else found
         raise NotFound("resource", uri)
 
     def resources(self, actor: Actor, most: int, after: Cursor | None) -> list[Resource]:

@@ -59,6 +59,7 @@ _PAYLOAD: dict[str, Json] = {
     "position": _INTEGER,
     "attempt": _INTEGER,
     "left": _INTEGER,
+    "size": _INTEGER,
     "http_status": {"type": ["integer", "null"]},
     "will_retry": _FLAG,
     "is_active": _FLAG,

@@ -6,9 +6,9 @@ checked in the transaction of the change.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from flask import Blueprint, Request, Response, current_app
 from sqlalchemy import text as sqlalchemy_text
@@ -26,9 +26,12 @@ from app.core.errors import (
     one_error,
 )
 from app.core.etag import matches
+from app.core.lanes import Lane, require
 from app.database import idempotency
 from app.database.session import reading, run_write, session
 from app.http.current import PUBLIC_BYTES, current_g, current_request, read_body
+from app.http.multipart import received_form
+from app.http.sending import Download, send
 from app.rest import fields
 from app.rest.answers import Answer, Cookie, Rendered, render, respond
 from app.rest.routing import Call, Caller, Registry, Route
@@ -64,9 +67,12 @@ def dispatch(route: Route, identity: Identity, **path: str) -> Response:
     limit = settings.max_request_bytes
     if route.access is Access.PUBLIC:
         limit = min(limit, PUBLIC_BYTES)
-    raw = read_body(request, limit) if route.writes else b""
+    has_raw = route.writes and not route.takes_file
+    raw = read_body(request, limit) if has_raw else b""
     exchange = Exchange(route, identity, settings, request, path, raw)
     try:
+        if route.downloads:
+            return send(request, exchange.download())
         rendered = exchange.run()
     except DomainError as error:
         record_refusal(context.actor, error, route.operation_id)
@@ -121,9 +127,40 @@ class Exchange:
     path: dict[str, str]
     raw: bytes
     cookies: tuple[Cookie, ...] = ()
+    # Of a multipart form: what it has, what stands for that in a fingerprint, and what was prepared
+    # of its file.
+    form: dict[str, Any] = field(default_factory=dict)
+    printed: Any = None
+    prepared: Any = None
+
+    def download(self) -> Download:
+        """What to send; the unit of work ends before it is sent."""
+        # Files can be on a slow disk, or on another server.
+        require(Lane.LONG)
+        with reading():
+            answer = self.route.view(self._call())
+        return cast("Download", answer.body)
+
+    def _receive_file(self) -> Rendered:
+        """Take a multipart form, prepare its file, and do the work."""
+        require(Lane.LONG)
+        with reading():
+            self._call(is_whole=False)
+        settings = self.settings
+        folder, most = settings.incoming_dir, settings.files_max_bytes
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with received_form(self.request, folder, most) as form:
+            self.form, self.printed = form.values, form.fingerprint
+            with reading():
+                call = self._call()
+            if self.route.prepares is not None:
+                self.prepared = self.route.prepares(call)
+            return run_write(self._work)
 
     def run(self) -> Rendered:
         """Check the request and call the view, in the unit of work that the route needs."""
+        if self.route.takes_file:
+            return self._receive_file()
         if self.route.own_transactions:
             with reading():
                 call = self._call()
@@ -141,7 +178,7 @@ class Exchange:
         claimed = idempotency.claim(
             call.actor.id,
             idempotency.check_key(key),
-            idempotency.fingerprint(self.route.method, self.request.path, self._parsed()),
+            idempotency.fingerprint(self.route.method, self.request.path, self._printed()),
             self.settings.idempotency_key_ttl_hours,
         )
         if isinstance(claimed, idempotency.StoredAnswer):
@@ -156,8 +193,8 @@ class Exchange:
         )
         return rendered
 
-    def _call(self) -> Call:
-        """Check credentials, kind of actor and form, in this order."""
+    def _call(self, *, is_whole: bool = True) -> Call:
+        """Check credentials, kind of actor and form, in this order; ``is_whole``: with the body."""
         route, request = self.route, self.request
         actor = current_g().actor = self.identity.resolve(request)
         route.calls.admit(actor)
@@ -171,10 +208,11 @@ class Exchange:
         return Call(
             actor=actor,
             path=self.path,
-            body=self._body(),
+            body=self._body() if is_whole else {},
             query=query,
             if_match=request.headers.get("If-Match") if route.if_match else None,
             client=self.identity.client(request),
+            prepared=self.prepared,
         )
 
     def _parsed(self) -> Any:
@@ -188,9 +226,14 @@ class Exchange:
         except json_parsing.JsonInvalid as error:
             raise one_error(["body"], str(error), "json_invalid") from error
 
+    def _printed(self) -> Any:
+        return self._parsed() if self.printed is None else self.printed
+
     def _body(self) -> dict[str, Any]:
         if self.route.body is None:
             return {}
+        if self.route.takes_file:
+            return fields.load(self.route.body, self.form, "body")
         parsed = self._parsed()
         if not isinstance(parsed, dict):
             raise one_error(["body"], "The body must be a JSON object.", "json_invalid")

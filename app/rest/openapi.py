@@ -47,6 +47,7 @@ TAGS = {
     "tickets": "Tickets, relations, links, watchers and activity.",
     "comments": "Comments on tickets.",
     "wiki": "Wiki pages, revisions, backlinks and broken links.",
+    "files": "Files on tickets, comments and wiki pages.",
     "sticky-notes": "Personal notes and notes of a project.",
     "search": "Search over tickets and wiki pages.",
     "audit": "The audit log.",

@@ -8,6 +8,7 @@ from typing import Any
 from marshmallow import Schema
 
 from app.core.actor import Access
+from app.http.multipart import FORM_TYPE
 from app.rest import refusals
 from app.rest.components import Components
 from app.rest.examples import example_of, page_of
@@ -69,6 +70,12 @@ PARAMETERS: dict[str, Json] = {
         "schema": {"type": "string"},
         "description": "Respond with 304 and no body if the resource has this ETag.",
     },
+    "Range": {
+        "name": "Range",
+        "in": "header",
+        "schema": {"type": "string"},
+        "description": "Respond with these bytes, such as `bytes=0-1023`; one range.",
+    },
     "X-Requested-By": {
         "name": "X-Requested-By",
         "in": "header",
@@ -93,6 +100,14 @@ HEADERS: dict[str, Json] = {
         "description": "The version of the resource, for If-Match and If-None-Match.",
         "schema": {"type": "string", "pattern": '^W/"[0-9]+-[0-9a-f]{8}"$'},
     },
+    "FileETag": {
+        "description": "Identifies the content, for If-None-Match and If-Range.",
+        "schema": {"type": "string", "pattern": '^"[0-9a-f]{32}"$'},
+    },
+    "Content-Range": {
+        "description": "Which bytes these are, and of how many.",
+        "schema": {"type": "string"},
+    },
     "Idempotency-Replayed": {
         "description": "Set on a response replayed for the Idempotency-Key.",
         "schema": {"type": "string", "const": "true"},
@@ -103,10 +118,18 @@ HEADERS: dict[str, Json] = {
     },
 }
 
+BINARY = {"type": "string", "format": "binary"}
+# The types of downloads: an image that was encoded anew has its own.
+DOWNLOADED = (
+    "application/octet-stream",
+    *("image/png", "image/jpeg", "image/gif", "image/webp"),
+)
+
 MEANINGS = {
     200: "OK.",
     201: "Created.",
     204: "Success, with no content.",
+    206: "The part that `Range` names.",
     304: "Not modified: it still has the ETag that was sent.",
 }
 
@@ -177,7 +200,7 @@ def operation(
     if rest.strip():
         described["description"] = f"{summary}\n\n{rest.strip()}"
     if route.body is not None:
-        described["requestBody"] = _body(route.body, components)
+        described["requestBody"] = _body(route.body, components, takes_file=route.takes_file)
     described["responses"] = _successes(route, components, versioned) | refusals.responses(route)
     if route.leads_to:
         links = {name: link(route, routes[name]) for name in route.leads_to}
@@ -207,7 +230,8 @@ def _parameters(route: Route, components: Components) -> list[Json]:
     flags = {
         "Idempotency-Key": route.idempotent,
         "If-Match": route.if_match,
-        "If-None-Match": route.conditional,
+        "If-None-Match": route.conditional or route.downloads,
+        "Range": route.downloads,
         "X-Requested-By": route.requested_by,
     }
     return parameters + [
@@ -225,10 +249,13 @@ def _path_parameter(name: str, variable: str) -> Json:
     }
 
 
-def _body(schema: type[Schema], components: Components) -> Json:
+def _body(schema: type[Schema], components: Components, *, takes_file: bool) -> Json:
+    reference = components.refer(schema)
     return {
         "required": any(field.required for field in instance(schema).fields.values()),
-        "content": _json(components.refer(schema), example_of(schema)),
+        "content": {FORM_TYPE: {"schema": reference}}
+        if takes_file
+        else _json(reference, example_of(schema)),
     }
 
 
@@ -237,26 +264,34 @@ def _successes(
 ) -> dict[str, Json]:
     content = _content(route, components)
     successes = {}
-    for status in (route.status, *route.also):
+    for status in (route.status, *route.also, *((206,) if route.downloads else ())):
         headers = ["X-Request-Id"]
         if status == 201:
             headers.append("Location")
         if route.returns in versioned and not route.paginated:
             headers.append("ETag")
+        if route.downloads:
+            headers += ["FileETag", "Content-Range"] if status == 206 else ["FileETag"]
         if route.idempotent:
             headers.append("Idempotency-Replayed")
         successes[str(status)] = _success(MEANINGS[status], headers, content)
     if route.conditional:
         successes["304"] = _success(MEANINGS[304], ["X-Request-Id", "ETag"], {})
+    if route.downloads:
+        successes["304"] = _success(MEANINGS[304], ["X-Request-Id", "FileETag"], {})
     return successes
 
 
 def _success(meaning: str, headers: list[str], content: Json) -> Json:
-    references = {name: {"$ref": f"#/components/headers/{name}"} for name in headers}
+    references = {
+        name.removeprefix("File"): {"$ref": f"#/components/headers/{name}"} for name in headers
+    }
     return {"description": meaning, "headers": references, **content}
 
 
 def _content(route: Route, components: Components) -> Json:
+    if route.downloads:
+        return {"content": {kind: {"schema": BINARY} for kind in DOWNLOADED}}
     if route.returns is None:
         return {}
     if route.body is not None and issubclass(route.body, CreateSchema):

@@ -14,7 +14,14 @@ Json = dict[str, Any]
 Refusal = type[DomainError]
 
 # Addresses of what can be soft-deleted, itself or with its project: these answer 410.
-SOFT_DELETED = ("/projects/<", "/tickets/<", "/comments/<", "/wiki/pages/<", "/sticky-notes/<")
+SOFT_DELETED = (
+    "/projects/<",
+    "/tickets/<",
+    "/comments/<",
+    "/wiki/pages/<",
+    "/files/<",
+    "/sticky-notes/<",
+)
 
 
 def _object(optional: Mapping[str, Json] | None = None, **required: Json) -> Json:

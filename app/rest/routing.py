@@ -24,6 +24,8 @@ class Call:
     query: Mapping[str, Any] = field(default_factory=dict)
     if_match: str | None = None
     client: "Caller | None" = None
+    # What ``Route.prepares`` returned.
+    prepared: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,11 @@ class Route:
     if_match: bool = False
     # The view opens its own units of work, as slow work must not hold a connection.
     own_transactions: bool = False
+    # The body is a multipart form with a file. Called outside of any unit of work, before the one
+    # of the view, for what takes long.
+    prepares: Callable[[Call], Any] | None = None
+    # The body of the answer is a ``Download``.
+    downloads: bool = False
     # Needs X-Requested-By: web.
     requested_by: bool = False
     # The document's links: operations that take the ``key`` of the answer (in a list, of its first
@@ -85,6 +92,10 @@ class Route:
     @property
     def writes(self) -> bool:
         return self.method != "GET"
+
+    @property
+    def takes_file(self) -> bool:
+        return self.prepares is not None
 
     @property
     def description(self) -> str:

@@ -20,7 +20,7 @@ from app.core.context import undoing
 from app.core.errors import Conflict, DomainError, InvalidField, NotFound
 from app.database.locks import Lock, acquire
 from app.database.session import by_id, savepoint, session
-from app.rewind import others, text_parts, ticket_parts
+from app.rewind import file_parts, others, text_parts, ticket_parts
 from app.rewind.others import Key, OtherWrite, targets_of, tickets_of
 from app.rewind.parts import RewindPart, RewindView, short
 from app.rewind.scope import MOST_REQUESTS, RewindScope
@@ -28,7 +28,7 @@ from app.sticky_notes.models import StickyNote
 from app.tickets.models import Ticket
 from app.wiki.models import WikiPage
 
-WAYS = ticket_parts.WAYS | text_parts.WAYS
+WAYS = ticket_parts.WAYS | text_parts.WAYS | file_parts.WAYS
 TYPES = tuple(WAYS)
 # Events of one transaction, as it delays other writers.
 BATCH = 50

@@ -27,6 +27,7 @@ _FIELDS = wording.LABELS | {
     "link": "Link",
     "watcher": "Watcher",
     "reaction": "Reaction",
+    "file": "File",
     CONVERTED: "Conversion",
 }
 # What a rewind did with the values of events of each type, to be put behind their number.
@@ -54,6 +55,7 @@ _DEEDS = {
     "sticky_note.deleted": "notes restored",
     "sticky_note.converted": "conversions put back",
     "label.created": "labels deleted",
+    "file.added": "files deleted",
 }
 _OTHERWISE = "fields put back"
 
@@ -215,6 +217,6 @@ def _said(of: RewoundValue, value: Any, called: dict[str, str]) -> str:
     if value is None:
         return wording.NOTHING
     if value is True or value is False:
-        is_there = ("does not exist", "exists") if of.name == EXISTS else ("no", "yes")
+        is_there = ("does not exist", "exists") if of.name in (EXISTS, "file") else ("no", "yes")
         return is_there[value]
     return called.get(value, value) if isinstance(value, str) else "a text"

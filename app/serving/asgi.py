@@ -10,9 +10,10 @@ import logging
 import signal
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from contextvars import Context
 from functools import partial
-from typing import TypeVar
+from typing import IO, TypeVar
 
 import orjson
 from flask import Flask, Request
@@ -20,12 +21,13 @@ from flask import Flask, Request
 from app.accounts import identity, throttle
 from app.config import Settings
 from app.core import ids
-from app.core.errors import DomainError, Unavailable
+from app.core.errors import DomainError, RateLimited, Unavailable
 from app.core.lanes import LONG_THREADS, Lane, LaneRequired, run
 from app.core.waiting import Waiting, run_waiting
+from app.http.multipart import FRAME_BYTES, is_upload
 from app.jobs.scheduler import Jobs
 from app.serving.client_limits import UNREAD_SECONDS, ClientLimits
-from app.serving.uploads import ClientLeft, FailedBody, Receive, receive_body
+from app.serving.uploads import BodyLimit, ClientLeft, FailedBody, Receive, receive_body
 from app.serving.waiting import WaitingRequests, disconnected
 from app.serving.wsgi import (
     Environ,
@@ -73,7 +75,9 @@ class Application:
 
     def __init__(self, app: Flask, settings: Settings) -> None:
         self._app = app
-        self._body_limit = settings.max_request_bytes
+        self._body_limit = BodyLimit(settings.max_request_bytes)
+        self._file_limit = BodyLimit(settings.files_max_bytes + FRAME_BYTES, settings.incoming_dir)
+        self._incoming = settings.incoming_dir
         # A read of SQLite waits for nothing; one of PostgreSQL waits for the network.
         self._read_lane = Lane.LOOP if settings.is_sqlite else Lane.POOL
         self._pools = {
@@ -106,16 +110,34 @@ class Application:
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _serve(self, environ: Environ, receive: Receive, send: Send) -> None:
-        body: io.IOBase = io.BytesIO()
+        body: IO[bytes] | FailedBody = io.BytesIO()
         if has_body(environ):
             try:
-                body = await receive_body(
-                    receive,
-                    self._body_limit,
-                    lambda: self._limits.slow_upload(self._client(environ)),
-                )
+                body = await self._receive_body(environ, receive)
             except ClientLeft:
                 return
+        with body:
+            await self._answer(environ, body, receive, send)
+
+    async def _receive_body(self, environ: Environ, receive: Receive) -> IO[bytes] | FailedBody:
+        """The body of a request; raises ClientLeft."""
+        count_slow = partial(self._count_slow, environ)
+        # A stranger's file is not received to be refused.
+        if not (is_upload(environ) and identity.presented(Request(environ))):
+            return await receive_body(receive, self._body_limit, count_slow)
+        try:
+            with self._limits.file_upload(self._client(environ)):
+                self._incoming.mkdir(mode=0o700, parents=True, exist_ok=True)
+                return await receive_body(receive, self._file_limit, count_slow)
+        except RateLimited as error:
+            return FailedBody(error)
+
+    def _count_slow(self, environ: Environ) -> AbstractContextManager[None]:
+        return self._limits.slow_upload(self._client(environ))
+
+    async def _answer(
+        self, environ: Environ, body: IO[bytes] | FailedBody, receive: Receive, send: Send
+    ) -> None:
         try:
             response = await self._waiting.answer(partial(self._respond, environ, body), receive)
         except ClientLeft:
@@ -138,7 +160,7 @@ class Application:
             await self._send_large(response, self._client(environ), send)
 
     async def _respond(
-        self, environ: Environ, body: io.IOBase, waiting: Waiting
+        self, environ: Environ, body: IO[bytes] | FailedBody, waiting: Waiting
     ) -> HttpResponse | StreamedResponse:
         """Call the application, again in another lane if it requires one."""
         body.seek(0)

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from app.core.errors import DomainError, RateLimited, Unavailable
 
 SLOW_UPLOADS = 32
+# Files that one client address sends at a time.
+FILES_AT_ONCE = 8
 RETRY_SECONDS = 60
 UNREAD_BYTES = 32 * 1024 * 1024
 # For a client to take the next piece of an answer.
@@ -26,6 +28,7 @@ class ClientLimits:
 
     def __init__(self) -> None:
         self._slow_uploads: Counter[str] = Counter()
+        self._files: Counter[str] = Counter()
         self._unread: Counter[str] = Counter()
         self._failures: Counter[str] = Counter()
         self._failures_since = 0.0
@@ -34,6 +37,12 @@ class ClientLimits:
     def slow_upload(self, client: str) -> Iterator[None]:
         """Count a slow upload; raises RateLimited if the client has too many."""
         with _counted(self._slow_uploads, client, 1, SLOW_UPLOADS, RateLimited(RETRY_SECONDS)):
+            yield
+
+    @contextmanager
+    def file_upload(self, client: str) -> Iterator[None]:
+        """Count a file that is being received; raises RateLimited if there are too many."""
+        with _counted(self._files, client, 1, FILES_AT_ONCE, RateLimited(RETRY_SECONDS)):
             yield
 
     @contextmanager

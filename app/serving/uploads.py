@@ -1,18 +1,34 @@
-"""Receiving the body of a request: whole, within deadlines, and within MAX_REQUEST_BYTES."""
+"""Receiving the body of a request: whole, within deadlines, and within MAX_REQUEST_BYTES.
+
+The body with a file has its own limit, and goes to disk.
+"""
 
 import asyncio
 import io
+import tempfile
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
-from typing import Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
 
-from app.core.errors import DomainError, RateLimited, RequestTimeout, RequestTooLarge
+from app.core.errors import (
+    DomainError,
+    RateLimited,
+    RequestTimeout,
+    RequestTooLarge,
+    Unavailable,
+)
 from app.serving.wsgi import Message
 
 # An upload that takes longer counts as slow.
 PROMPT_SECONDS = 1.0
 # Deadlines for the first byte and for the last.
 FIRST_BYTE_SECONDS, LAST_BYTE_SECONDS = 15.0, 60.0
+# The same for a body with a file, and how long no byte of it may arrive.
+LAST_BYTE_OF_FILE_SECONDS, SILENT_SECONDS = 600.0, 30.0
+# So much of it is kept in memory.
+IN_MEMORY_BYTES = 512 * 1024
 # Read and discarded beyond the limit, so that the sender gets to read the answer 413.
 DRAINED_BYTES = 16 * 1024 * 1024
 
@@ -21,6 +37,18 @@ Receive = Callable[[], Awaitable[Message]]
 
 class ClientLeft(Exception):
     """The client closed the connection before the body was complete."""
+
+
+@dataclass(frozen=True, slots=True)
+class BodyLimit:
+    """How long a body may be; the folder is for one with a file."""
+
+    most_bytes: int
+    folder: Path | None = None
+
+    @property
+    def last_byte_seconds(self) -> float:
+        return LAST_BYTE_SECONDS if self.folder is None else LAST_BYTE_OF_FILE_SECONDS
 
 
 class FailedBody(io.RawIOBase):
@@ -40,58 +68,105 @@ class FailedBody(io.RawIOBase):
 
 
 async def receive_body(
-    receive: Receive, limit: int, count_slow: Callable[[], AbstractContextManager[None]]
-) -> io.IOBase:
-    """The body, of which at most ``limit`` + 1 bytes are kept, or a FailedBody.
+    receive: Receive, limit: BodyLimit, count_slow: Callable[[], AbstractContextManager[None]]
+) -> IO[bytes] | FailedBody:
+    """The body, of which at most one byte over its limit is kept, or a FailedBody.
 
     The extra byte tells the application to answer 413 (``http/current.py``). ``count_slow`` is
     entered for the rest of a slow upload; it may raise RateLimited. Raises ClientLeft.
     """
     upload = _Upload(receive, limit)
+    try:
+        return await _received(upload, limit, count_slow)
+    except TimeoutError:
+        error: DomainError = RequestTimeout()
+    except (RateLimited, RequestTooLarge) as refused:
+        error = refused
+    except OSError:
+        error = Unavailable("The file cannot be stored. The disk may be full.")
+    except BaseException:
+        upload.close()
+        raise
+    upload.close()
+    return FailedBody(error)
+
+
+async def _received(
+    upload: "_Upload", limit: BodyLimit, count_slow: Callable[[], AbstractContextManager[None]]
+) -> IO[bytes]:
     started = asyncio.get_running_loop().time()
     try:
-        try:
-            async with asyncio.timeout(PROMPT_SECONDS):
-                return await upload.finish()
-        except TimeoutError:
-            pass
-        with count_slow():
-            async with asyncio.timeout_at(started + FIRST_BYTE_SECONDS):
-                await upload.begin()
-            async with asyncio.timeout_at(started + LAST_BYTE_SECONDS):
-                return await upload.finish()
+        async with asyncio.timeout(PROMPT_SECONDS):
+            return await upload.finish()
     except TimeoutError:
-        return FailedBody(RequestTimeout())
-    except (RateLimited, RequestTooLarge) as error:
-        return FailedBody(error)
+        pass
+    with count_slow():
+        async with asyncio.timeout_at(started + FIRST_BYTE_SECONDS):
+            await upload.begin()
+        async with asyncio.timeout_at(started + limit.last_byte_seconds):
+            return await upload.finish()
 
 
 class _Upload:
     """What was received; a wait that is cancelled loses nothing."""
 
-    def __init__(self, receive: Receive, limit: int) -> None:
-        self._receive, self._limit = receive, limit
+    def __init__(self, receive: Receive, limit: BodyLimit) -> None:
+        self._receive, self._limit = receive, limit.most_bytes
+        self._folder = limit.folder
+        # What is in memory, and in front of it what is on disk.
         self._kept = io.BytesIO()
-        self._received = 0
+        self._on_disk: IO[bytes] | None = None
+        self._writing: asyncio.Future[None] | None = None
+        self._length = self._received = 0
         self._has_begun = self._is_complete = False
+
+    def close(self) -> None:
+        if self._on_disk is not None:
+            self._on_disk.close()
 
     async def begin(self) -> None:
         if not self._has_begun:
             await self._receive_part()
 
-    async def finish(self) -> io.BytesIO:
+    async def finish(self) -> IO[bytes]:
         while not self._is_complete:
             if self._received > self._limit + DRAINED_BYTES:
                 raise RequestTooLarge(self._limit)
             await self._receive_part()
-        self._kept.seek(0)
-        return self._kept
+        if self._on_disk is not None:
+            await self._write()
+        body = self._on_disk or self._kept
+        body.seek(0)
+        return body
 
     async def _receive_part(self) -> None:
-        message = await self._receive()
+        if self._folder is not None:
+            if self._kept.tell() > IN_MEMORY_BYTES:
+                await self._write()
+            async with asyncio.timeout(SILENT_SECONDS):
+                message = await self._receive()
+        else:
+            message = await self._receive()
         if message["type"] == "http.disconnect":
             raise ClientLeft
         self._has_begun = True
         self._received += len(message["body"])
-        self._kept.write(message["body"][: self._limit + 1 - self._kept.tell()])
+        part = message["body"][: self._limit + 1 - self._length]
+        self._kept.write(part)
+        self._length += len(part)
         self._is_complete = not message.get("more_body")
+
+    async def _write(self) -> None:
+        """Move what is in memory to disk, in a thread; one write at a time."""
+        if self._writing is None:
+            content, self._kept = self._kept.getvalue(), io.BytesIO()
+            loop = asyncio.get_running_loop()
+            self._writing = loop.run_in_executor(None, self._append, content)
+        # A wait that ends early leaves the write to go on, and the next wait finds it.
+        await asyncio.shield(self._writing)
+        self._writing = None
+
+    def _append(self, content: bytes) -> None:
+        if self._on_disk is None:
+            self._on_disk = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 - kept open
+        self._on_disk.write(content)

@@ -11,6 +11,7 @@ from sqlalchemy import (
     Text,
     and_,
     bindparam,
+    case,
     cast,
     column,
     func,
@@ -29,9 +30,11 @@ from app.audit.models import AuditEvent
 from app.core.actor import Access, Actor, operation
 from app.database.columns import Id, Moment
 from app.database.session import AnySelect, Prepared, session
+from app.files.listing import ListedFile
+from app.files.models import FileContent, StoredFile
 from app.projects.models import Label, Project, StateCategory, WorkflowState
 from app.tickets import read
-from app.tickets.models import ExternalLink, Ticket, TicketMute, TicketWatcher
+from app.tickets.models import Comment, ExternalLink, Ticket, TicketMute, TicketWatcher
 from app.tickets.read import state_summary
 from app.tickets.stream_queries import actor_of
 from app.tickets.watchers import watcher_json
@@ -42,6 +45,9 @@ from app.web.wiki_addresses import address_of
 SOURCES_SHOWN = 20
 FIRST_WORDS = 200
 PAGE, NOTE = "page", "note"
+FILES_SHOWN = 100
+IMAGE = "image"
+_MOST_FILES: ColumnElement[int] = literal_column(str(FILES_SHOWN))
 _MOST_SHOWN: ColumnElement[int] = literal_column(str(SOURCES_SHOWN))
 
 _pages = table(
@@ -163,6 +169,7 @@ class TicketPageData:
     links: list[ShownLink]
     sources: list[Backlink]
     is_muted: bool
+    files: list[ListedFile]
 
 
 _SUBJECT = Prepared(
@@ -199,6 +206,11 @@ def subject(actor: Actor, reference: str) -> TicketPageData:
         ],
         sources=_sources(related),
         is_muted=any(row.kind == "mute" for row in related),
+        files=[
+            ListedFile(row.id, row.name, row.created_at, row.type == IMAGE)
+            for row in related
+            if row.kind == "file"
+        ],
     )
 
 
@@ -251,7 +263,27 @@ def _related() -> Prepared:
         TicketMute.ticket_id == bindparam("ticket_id", type_=Id()),
         TicketMute.user_id == bindparam("user_id", type_=Id()),
     )
-    rows = union_all(labels, watchers, links, mute, *_backlinks())
+    # In the place of the time is the size.
+    files = (
+        select(
+            literal("file"),
+            StoredFile.id,
+            StoredFile.name,
+            literal(""),
+            literal(""),
+            FileContent.size,
+            case((StoredFile.thumbnail_sha256.is_not(None), literal(IMAGE)), else_=literal("")),
+        )
+        .join(FileContent, FileContent.sha256 == StoredFile.sha256)
+        .outerjoin(Comment, Comment.id == StoredFile.comment_id)
+        .where(
+            StoredFile.ticket_id == bindparam("ticket_id", type_=Id()),
+            Comment.deleted_at.is_(None),
+        )
+        .order_by(StoredFile.created_at.desc(), StoredFile.id.desc())
+        .limit(_MOST_FILES)
+    )
+    rows = union_all(labels, watchers, links, mute, *_backlinks(), select(files.subquery()))
     columns = rows.selected_columns
     return Prepared(rows.order_by(columns.kind, columns.position, columns.id))
 

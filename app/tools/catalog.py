@@ -1,7 +1,17 @@
 """All tools in their order, which never changes, and the instructions for new agents."""
 
 from app.mcp.registry import Catalog
-from app.tools import lean, projects, resources, search, sticky_notes, ticket_parts, tickets, wiki
+from app.tools import (
+    files,
+    lean,
+    projects,
+    resources,
+    search,
+    sticky_notes,
+    ticket_parts,
+    tickets,
+    wiki,
+)
 from app.tools.prompts import PROMPTS
 from app.tools.reading import after_write
 from app.tools.ticket_answers import ticket_of
@@ -34,4 +44,5 @@ def catalog(name: str) -> Catalog:
         search.toolbox,
     )
     text = INSTRUCTIONS.format(name=name)
-    return Catalog(toolboxes, resources.KINDS, text, lean.present, after_write, PROMPTS, ticket_of)
+    kinds = (*resources.KINDS, files.KIND)
+    return Catalog(toolboxes, kinds, text, lean.present, after_write, PROMPTS, ticket_of)

@@ -20,6 +20,7 @@ from app.search.service import Match
 from app.tickets import fields, read, stalled_bots
 from app.tickets.models import Ticket
 from app.tickets.read import TicketShape
+from app.tools import files
 
 # The minute of a time such as 2026-11-25T07:30:12.345Z.
 _MINUTE = len("2026-11-25T07:30")
@@ -215,6 +216,8 @@ class _Presenter:
     def _item(self, name: str, item: Any) -> Any:
         if not isinstance(item, dict):
             return item
+        if name == "files":
+            return files.shown(item)
         if name == "labels":
             return item["name"]
         return item["user"]["username"] if name == "watchers" else self.of(item)

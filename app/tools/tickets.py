@@ -51,7 +51,7 @@ from app.tickets.counting import CountBy
 from app.tickets.filters import OPEN
 from app.tickets.models import Priority, RelationType, TicketType
 from app.tickets.sorting import TicketSort
-from app.tools import lean, naming, resources, ticket_fields
+from app.tools import files, lean, naming, resources, ticket_fields
 from app.tools.history import history
 from app.tools.naming import (
     APPEND,
@@ -205,6 +205,7 @@ def get_ticket(call: ToolCall) -> dict[str, Any]:
         "links": links.of_ticket(ticket.id),
         "watchers": watcher_page.data,
         "children": [_summary(child) for child in read.children(ticket.id)],
+        "files": files.of_ticket(ticket.id),
         **sign_off.rule_of(
             sign_off=ticket.row.sign_off, review_state_id=ticket.row.review_state_id
         ),

@@ -24,7 +24,7 @@ from app.mcp.parameters import (
     text,
 )
 from app.mcp.registry import ADDS, REPLACES, Toolbox, ToolCall
-from app.tools import naming
+from app.tools import files, naming
 from app.tools.naming import APPEND, PAGE_NAME, SCOPE
 from app.tools.reading import keep_page, note_seen
 from app.tools.texts import changed_body, windowed
@@ -144,7 +144,7 @@ def get_wiki_page(call: ToolCall) -> dict[str, Any]:
         if part[0] or end < part[2]
         else partial(store, call.actor.id, *page_seen(page.id, shown["revision_number"]))
     )
-    return {**answer, "backlinks": backlinks.data}
+    return {**answer, "backlinks": backlinks.data, "files": files.of_page(page.id)}
 
 
 @toolbox.tool(

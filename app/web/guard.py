@@ -17,6 +17,7 @@ from app.core.errors import DomainError, Forbidden, InvalidField, NotFound, Unau
 from app.database.session import reading, run_write
 from app.http.current import PUBLIC_BYTES, current_g, current_request
 from app.http.flask_app import add_missing
+from app.http.multipart import is_upload
 from app.web.compression import accepts_gzip, compress
 
 Parameters = ParamSpec("Parameters")
@@ -116,7 +117,8 @@ def _refuse_nul(request: Request) -> None:
     # Parameters are not parsed for most requests.
     if b"%00" in request.query_string or b"\x00" in request.query_string:
         sent.append(request.args)
-    if request.method not in SAFE_METHODS:
+    if request.method not in SAFE_METHODS and not is_upload(request.environ):
+        # A form with a file is read by its view.
         sent.append(request.form)
     for values in sent:
         for name, value in values.items(multi=True):

@@ -1,6 +1,7 @@
 // Serves data-behavior="subject", data-behavior="ticket-head", [data-preview], [data-write] and [data-day].
 // The entry of the pages where people write and watch: a ticket, a new one, a bot's review.
 
+import { watchFiles } from "./files.js";
 import { watchMarkdown } from "./markdown.js";
 import { showNeighbors } from "./neighbors.js";
 import { marked, toast } from "./page.js";
@@ -15,6 +16,7 @@ watchStream();
 watchMarkdown();
 watchWikilinks();
 watchTools();
+watchFiles();
 watchPreviews();
 watchSubject();
 watchCalendars();

@@ -1,5 +1,6 @@
 // Serves the pages of the wiki, with the scripts that it imports.
 
+import { watchFiles } from "./files.js";
 import { watchMarkdown } from "./markdown.js";
 import { watchPolling } from "./polling.js";
 import { watchReading } from "./reading.js";
@@ -13,3 +14,4 @@ watchPolling();
 watchWikilinks();
 watchWriting();
 watchTools();
+watchFiles();

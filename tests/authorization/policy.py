@@ -22,6 +22,7 @@ OUTCOMES = {
     "fence": (403, "auth.forbidden", "project_not_in_allowlist"),
     "wiki": (403, "auth.forbidden", "bot_cannot_edit_global_wiki"),
     "author": (403, "auth.forbidden", "not_author"),
+    "uploader": (403, "auth.forbidden", "not_uploader"),
     "nonote": (403, "auth.forbidden", "bots_have_no_personal_notes"),
     "404": (404, "resource.not_found", None),
     "410": (410, "resource.gone", None),

@@ -14,7 +14,7 @@ from tests.authorization.test_tools import call
 from tests.authorization.world import build
 from tests.support.agent import Agent
 from tests.support.cast import in_app
-from tests.support.story import events, make_ticket
+from tests.support.story import events, form_of, make_ticket
 
 CATALOG = catalog("Docket").tools
 BOTS = ("scout", "smith", "fenced")
@@ -73,7 +73,8 @@ def test_each_write_beyond_the_allowlist_is_audited(app):
         if route.access is not Access.WRITE or "other" not in row.places:
             continue
         body = row.body(world, "other") if callable(row.body) else row.body
-        world.callers["fenced"].call(route.method, address(world, route, "other"), json=body)
+        sent = {"data": form_of(b"New")} if route.takes_file else {"json": body}
+        world.callers["fenced"].call(route.method, address(world, route, "other"), **sent)
         fenced_off.append(name)
     found = events(app, event_type="auth.bot.write_attempt_outside_allowlist")
     assert [event.payload["operation"] for event in found] == fenced_off

@@ -95,6 +95,7 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
         tickets_pages.save_field tickets_pages.short_address tickets_pages.show
         tickets_pages.show_change tickets_pages.show_parts tickets_pages.states_to_move_to
         tickets_pages.watch tickets_pages.mute inbox_pages.unread_ticket
+        files_pages.of_ticket files_pages.add_to_ticket
     """),
     "comment": (ON_TICKET, """
         tickets_pages.comment_history tickets_pages.confirm_delete_comment
@@ -104,7 +105,10 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
     "page": (ON_TICKET, """
         wiki_pages.confirm_delete wiki_pages.delete wiki_pages.diff wiki_pages.edit
         wiki_pages.history wiki_pages.restore wiki_pages.revision wiki_pages.save wiki_pages.saved
-        wiki_pages.show
+        wiki_pages.show files_pages.of_page files_pages.add_to_page
+    """),
+    "file": (ON_TICKET, """
+        files_pages.download files_pages.thumbnail files_pages.confirm_delete files_pages.delete
     """),
     "note": (("own", "other", "dead", "personal", "missing"), """
         sticky_notes_pages.ask sticky_notes_pages.confirm_delete sticky_notes_pages.convert

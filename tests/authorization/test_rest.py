@@ -17,6 +17,7 @@ from app.rest.routing import Route
 from tests.authorization.policy import ACTORS, PAUSED_LIKE, outcome, places_of
 from tests.authorization.world import World, build, frozen, said, thawed
 from tests.support.cast import in_app
+from tests.support.story import form_of
 
 ROUTES = registry.routes().routes
 HERE = ("own",)
@@ -45,6 +46,8 @@ class Row:
 NOT_MINE = {f"{bot} {place}": "author" for bot in ("smith", "globe", "fenced") for place in
             ("own", "other")}  # fmt: skip
 NOT_MINE["fenced other"] = "fence"
+NOT_ADDED = dict.fromkeys(NOT_MINE, "uploader") | {"fenced other": "fence"}
+NOT_ADDED["globe global"] = "uploader"
 NOT_ME = dict.fromkeys(NOT_MINE, "human") | {"fenced other": "fence"}
 ALL = dict.fromkeys(f"{actor} own" for actor in ACTORS)
 NO_GLOBAL = {"smith own": "wiki", "fenced own": "wiki"}
@@ -166,6 +169,17 @@ ROWS: dict[str, Row] = {
     "wiki.revisions.get": Row(ON_PAGE),
     "wiki.backlinks.list": Row(ON_PAGE),
     "wiki.broken_links.list": Row(HERE),
+    "tickets.files.list": Row(ON_TICKET),
+    "tickets.files.create": Row(ON_TICKET),
+    "comments.files.list": Row(ON_TICKET),
+    "comments.files.create": Row(
+        ON_TICKET, special=NOT_MINE | {"bo own": "author", "bo other": "author"}
+    ),
+    "wiki.files.list": Row(ON_PAGE),
+    "wiki.files.create": Row(ON_PAGE),
+    "files.get": Row(ON_PAGE),
+    "files.thumbnail.get": Row(ON_PAGE),
+    "files.delete": Row(ON_PAGE, special=NOT_ADDED),
     "sticky_notes.list": Row(HERE),
     "sticky_notes.create": Row(HERE, {"body": "New"}, special={"human": "nonote"}),
     "projects.sticky_notes.list": Row(IN_PROJECT),
@@ -234,7 +248,7 @@ def verdict(response: Any) -> tuple[int, str, str | None]:
 
 def without_names(response: Any, path: str) -> tuple[Any, ...]:
     """An answer but for what differs in any two: the request's id, and what the path named."""
-    text = response.get_data(as_text=True)
+    text = response.get_data().decode(errors="replace")
     for part in filter(None, path.split("/")):
         text = text.replace(f'"{part}"', '"named"')
     varying = ("X-Request-Id", "Date", "Content-Length")
@@ -252,11 +266,14 @@ def ask(world: World, actor: str, operation: str, place: str) -> tuple[Any, str]
     if caller.session_token:
         # Logging out takes the cookie away, and is rolled back.
         caller.client.set_cookie("app_session", caller.session_token)
+    given = {} if body is None else {"json": body}
+    if route.takes_file:
+        given = {"data": form_of(b"New", "new.txt")}
     response = caller.call(
         route.method,
         f"{path}?{query}" if query else path,
         headers={"X-Requested-By": "web"},
-        **({} if body is None else {"json": body}),
+        **given,
     )
     sent = said(route.method, f"{path}?{query}", body)
     world.look_for_leaks(actor, operation, response, sent)

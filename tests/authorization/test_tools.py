@@ -78,7 +78,11 @@ ROWS: dict[str, Row] = {
     "convert_sticky_note": Row(NOTES, {"sticky_note": "{note}"}),
     "search": Row(HERE, {"q": "zq", "limit": 100}),
 }
-RESOURCES = {"ticket://{display_id}": ON_TICKET, "wiki://page/{slug}": ON_PAGE}
+RESOURCES = {
+    "ticket://{display_id}": ON_TICKET,
+    "wiki://page/{slug}": ON_PAGE,
+    "docket://files/{file}": ON_PAGE,
+}
 
 
 @pytest.fixture(name="world")

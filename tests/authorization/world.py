@@ -25,7 +25,7 @@ from app.webhooks import outbox
 from app.webhooks.attempts import DeliveryOutcome
 from tests.authorization.policy import SEE_IDS, may_read
 from tests.support.cast import Caller, Cast, in_app, make_cast
-from tests.support.story import ok
+from tests.support.story import add_file, ok
 
 WORDS = {
     "own": "zqownword",
@@ -38,6 +38,8 @@ WORDS = {
     "personal": "zqpersonalword",
 }
 DISPLAY_IDS = re.compile(r"\b(?:OPEN|XDEAD)-[0-9]+")
+# A GIF of one pixel.
+IMAGE = bytes.fromhex("47494638396101000100800000000000ffffff2c00000000010001000002024401003b")
 PROJECT_OF = {"deleted": "own", "xdeleted": "other"}
 
 
@@ -61,6 +63,7 @@ class World:
             "revision",
             "label",
             "state",
+            "file",
         )
         self.ids = {
             place: tuple(things[name] for name in names if name in things)
@@ -87,7 +90,7 @@ class World:
 def text_of(response: TestResponse) -> str:
     """What an answer says, also where it is packed."""
     if response.mimetype != "application/zip":
-        return response.get_data(as_text=True)
+        return response.get_data().decode(errors="replace")
     with zipfile.ZipFile(io.BytesIO(response.data)) as archive:
         return "".join(name + archive.read(name).decode() for name in archive.namelist())
 
@@ -111,6 +114,7 @@ def furnish(ada: Caller, project: str, word: str, hub: str, everyones: str) -> d
     page = {"title": f"{word} page", "slug": f"{word}-page", "project_id": project}
     page = ok(ada.post("/wiki/pages", page | {"body": f"[[hub]] [[{word}-none]]"}), 201)
     revisions = ok(ada.get(f"/wiki/pages/{page['id']}/revisions"))["data"]
+    file = _add_image(ada, at, word)
     note = ok(ada.post(f"{path}/sticky-notes", {"body": f"{word} note"}), 201)
     key = ticket["display_id"].rpartition("-")[0]
     settings = f"//projects/{key}/settings/templates"
@@ -132,6 +136,7 @@ def furnish(ada: Caller, project: str, word: str, hub: str, everyones: str) -> d
         "slug": page["slug"],
         "revision": revisions[0]["id"],
         "note": note["id"],
+        "file": file,
         "reaction": "thumbs_up",
         "key": key,
     }
@@ -197,6 +202,7 @@ def _deleted(ada: Caller, project: str, word: str) -> dict[str, str]:
     page = {"title": f"{word} page", "slug": f"{word}-page", "project_id": project}
     page = ok(ada.post("/wiki/pages", page | {"body": f"[[hub]] [[{word}-none]]"}), 201)
     revisions = ok(ada.get(f"/wiki/pages/{page['id']}/revisions"))["data"]
+    file = _add_image(ada, f"/tickets/{ticket['id']}", word)
     ok(ada.delete(f"/comments/{comment['id']}"), 204)
     ok(ada.delete(f"/tickets/{ticket['id']}"), 204)
     ok(ada.delete(f"/wiki/pages/{page['id']}"), 204)
@@ -210,12 +216,24 @@ def _deleted(ada: Caller, project: str, word: str) -> dict[str, str]:
         "page": page["id"],
         "slug": page["slug"],
         "revision": revisions[0]["id"],
+        "file": file,
     }
+
+
+def _add_image(ada: Caller, path: str, word: str) -> str:
+    """A small image whose name is the word; its id."""
+    return str(add_file(ada, path, IMAGE, f"{word}.gif")["id"])
 
 
 def _global(ada: Caller, hub: dict[str, Any]) -> dict[str, str]:
     revisions = ok(ada.get(f"/wiki/pages/{hub['id']}/revisions"))["data"]
-    return {"page": hub["id"], "slug": hub["slug"], "revision": revisions[0]["id"]}
+    file = _add_image(ada, f"/wiki/pages/{hub['id']}", WORDS["global"])
+    return {
+        "page": hub["id"],
+        "slug": hub["slug"],
+        "revision": revisions[0]["id"],
+        "file": file,
+    }
 
 
 def _administered(app: Flask, ada: Caller, cast: Cast, ticket: str) -> dict[str, str]:

@@ -11,8 +11,9 @@ from app.core.clock import now_ms
 from app.database.session import run_write
 from app.webhooks import outbox
 from app.webhooks.attempts import DeliveryOutcome
+from tests.authorization.world import IMAGE
 from tests.support.openapi import document_of
-from tests.support.story import make_label, make_ticket, ok, state_ids
+from tests.support.story import add_file, make_label, make_ticket, ok, state_ids
 
 PASSWORD = "correct horse battery"
 WEB = {"X-Requested-By": "web"}
@@ -79,6 +80,26 @@ def tickets(ada, bo, project_id, label_id):
     ok(ada.get(f"/projects/{project_id}/tickets"))
     ok(ada.delete(path), 204)
     ok(ada.get(f"{path}?include_deleted=true"))
+
+
+def files(ada, project_id):
+    ticket = make_ticket(ada, project_id, "With files")
+    comment = ok(ada.post(f"/tickets/{ticket['id']}/comments", {"body": "One"}), 201)
+    page = ok(ada.post("/wiki/pages", {"title": "With files"}), 201)
+    for path in (
+        f"/tickets/{ticket['id']}",
+        f"/comments/{comment['id']}",
+        f"/wiki/pages/{page['id']}",
+    ):
+        made = add_file(ada, path, IMAGE, "dot.gif")
+        ok(ada.get(f"{path}/files"))
+        for one in (f"/files/{made['id']}", f"/files/{made['id']}/thumbnail"):
+            whole = ada.get(one)
+            assert whole.status_code == 200
+            tag = {"If-None-Match": whole.headers["ETag"]}
+            assert ada.get(one, headers=tag).status_code == 304
+            assert ada.get(one, headers={"Range": "bytes=0-1"}).data == whole.data[:2]
+        ok(ada.delete(f"/files/{made['id']}"), 204)
 
 
 def people(cast):
@@ -203,6 +224,7 @@ def test_every_success_in_the_document_is_met(app, client, database, cast):
     tickets(cast.ada, cast.bo, project_id, label_id)
     wiki(cast.ada, project_id)
     notes(cast.ada, project_id)
+    files(cast.ada, project_id)
     people(cast)
     second_factor(cast)
     bots(cast.ada, project_id)

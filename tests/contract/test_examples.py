@@ -6,7 +6,7 @@ from app.rest.examples import example_of, like
 from app.rest.fields import StrictSchema, Text
 from tests.contract.compatibility import today
 from tests.support.openapi import document_of
-from tests.support.story import ok
+from tests.support.story import add_file, form_of, ok
 
 JSON = "application/json"
 
@@ -22,9 +22,11 @@ def operations(content):
 def bodies(operation):
     """The bodies that an operation takes and answers with success, and what each is."""
     if "requestBody" in operation:
-        yield "request", operation["requestBody"]["content"][JSON]
+        # A form with a file has no example.
+        content = operation["requestBody"]["content"]
+        yield from (("request", content[JSON]) for kind in content if kind == JSON)
     for status, answer in operation["responses"].items():
-        if int(status) < 400 and "content" in answer:
+        if int(status) < 400 and JSON in answer.get("content", {}):
             yield status, answer["content"][JSON]
 
 
@@ -88,7 +90,8 @@ def test_every_parameter_and_every_field_of_a_request_is_described(app):
             if not shown.get("description"):
                 silent.append((name, shown["name"]))
         if "requestBody" in operation:
-            schema = document.resolved(operation["requestBody"]["content"][JSON]["schema"])
+            (body,) = operation["requestBody"]["content"].values()
+            schema = document.resolved(body["schema"])
             fields = schema.get("properties", {}).items()
             silent += [(name, key) for key, field in fields if not field.get("description")]
     assert silent == []
@@ -191,6 +194,16 @@ def start(ada, project):
         "comments",
     ):
         yield f"{name}.list", on, None
+    comment = ok(ada.post(f"/tickets/{other['id']}/comments", {"body": "Look"}), 201)
+    for name, with_files, address in (
+        ("tickets", on, f"/tickets/{ticket['id']}"),
+        ("comments", {"id": comment["id"]}, f"/comments/{comment['id']}"),
+        ("wiki", {"id": page["id"]}, f"/wiki/pages/{page['id']}"),
+    ):
+        # One that stays when what was made is deleted.
+        add_file(ada, address)
+        yield f"{name}.files.create", with_files, form_of(b"Words")
+        yield f"{name}.files.list", with_files, None
     yield "wiki.revisions.list", {"id": page["id"]}, None
     yield "wiki.backlinks.list", {"id": page["id"]}, None
     yield "wiki.broken_links.list", {}, None
@@ -203,7 +216,8 @@ def test_links_lead_to_what_is_there(app, cast):
     def ask(name, path, body):
         method, template, _ = known[name]
         given = None if method in {"get", "delete"} else body
-        return cast.ada.call(method.upper(), template.format(**path), json=given)
+        kind = "data" if given and "file" in given else "json"
+        return cast.ada.call(method.upper(), template.format(**path), **{kind: given})
 
     followed, ends = set(), set()
     for name, path, body in start(cast.ada, cast.open_project):

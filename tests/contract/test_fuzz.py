@@ -23,7 +23,8 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from app import registry
-from tests.support.story import make_label, make_ticket, ok, state_ids
+from tests.authorization.world import IMAGE
+from tests.support.story import add_file, make_label, make_ticket, ok, state_ids
 
 pytestmark = pytest.mark.slow
 
@@ -63,6 +64,7 @@ def _known(cast):
         "/bots/": [cast.smith.user_id, cast.fenced.user_id],
         "/users/": people,
         "/audit/": [event],
+        "/files/": [add_file(ada, path)["id"], add_file(ada, path, IMAGE, "a.gif")["id"]],
         "/sticky-notes/": [note],
         "/wiki/pages/": [page["id"]],
         "slug_or_id": [page["id"], page["slug"]],

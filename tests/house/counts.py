@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from importlib import metadata
+from itertools import chain
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -144,7 +145,7 @@ def undeclared_imports() -> list[str]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     declared = {
         _normal(re.split(r"[\[<>=~! ]", one)[0])
-        for one in (*project["dependencies"], *project["optional-dependencies"]["docs"])
+        for one in (*project["dependencies"], *chain(*project["optional-dependencies"].values()))
     }
     imported = set()
     for tree in modules().values():

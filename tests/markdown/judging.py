@@ -1,12 +1,15 @@
 """Reading HTML as a browser does, and judging whether a profile allows all of it."""
 
+import re
 from html.parser import HTMLParser
 from urllib.parse import urlsplit
 
 from app.markdown import Profile
 from app.markdown.allowed import ALLOWED, SCHEMES
 
-VOID = frozenset({"br", "hr", "input"})
+VOID = frozenset({"br", "hr", "img", "input"})
+# The only pictures that pages show.
+FILE = re.compile(r"/files/[0-9a-f-]{36}")
 # Tags that end by themselves where another block begins; ours always write the end.
 CONTROL = {chr(code) for code in range(0x20)} - {"\t", "\n"}
 
@@ -48,6 +51,8 @@ class Judge(HTMLParser):
                 self.problems.append(f"id={value!r}")
         if name == "href":
             self._address(value)
+        if name == "src" and not FILE.fullmatch(value):
+            self.problems.append(f"src={value!r}")
 
     def _address(self, value: str) -> None:
         shown = "".join(char for char in value if char not in CONTROL).strip()

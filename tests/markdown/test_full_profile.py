@@ -7,6 +7,7 @@ from tests.conftest import REAL_DATA
 from tests.markdown.judging import judged
 
 REAL = REAL_DATA / "wiki"
+FILE = "/files/01a1fa6a-612b-7e43-9d0a-4be2c9a1f670"
 PILL = '<span class="mention" title="Ada &amp; Co">@ada</span>'
 
 
@@ -41,6 +42,14 @@ def html(text, targets=None, **options):
         ("[a](mailto:a@b.example)", '<p><a href="mailto:a@b.example">a</a></p>'),
         ("[a][r]\n\n[r]: /b", '<p><a href="/b">a</a></p>'),
         ("![shown](/b.png)", '<p><a href="/b.png">shown</a></p>'),
+        (
+            f'![a "b"]({FILE} "title")',
+            f'<p><img src="{FILE}" alt="a &quot;b&quot;" loading="lazy"></p>',
+        ),
+        (f"![]({FILE})", f'<p><img src="{FILE}" alt="" loading="lazy"></p>'),
+        (f"[![a]({FILE})](/b)", '<p><a href="/b">a</a></p>'),
+        (f"![a]({FILE}?x)", f'<p><a href="{FILE}?x">a</a></p>'),
+        (f"![a](//evil{FILE})", "<p>a</p>"),
         ("[a](javascript:b)", "<p>[a](javascript:b)</p>"),
     ],
 )

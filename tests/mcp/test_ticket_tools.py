@@ -100,7 +100,8 @@ def test_get_ticket_has_everything_around_it(app, smith, cast, ada):
     relation = {"type": "blocks", "target_ticket_id": epic["display_id"]}
     ok(ada.post(f"/tickets/{story['id']}/relations", relation), 201)
     found = smith.call("get_ticket", ticket=epic["display_id"])
-    same_as_rest(app, found, "Ticket", "relations", "links", "watchers", "children", "etag")
+    around = ("relations", "links", "watchers", "children", "etag", "files")
+    same_as_rest(app, found, "Ticket", *around)
     document = document_of(app)
     (child,) = found["children"]
     document.check_component("TicketSummary", child)

@@ -172,7 +172,7 @@ def test_wiki_pages(app, smith, cast):
     assert page["slug"] == "how-to"
     smith.call("create_wiki_page", project="OPEN", title="Other", body="Back to [[how-to]].")
     found = smith.call("get_wiki_page", page="how-to")
-    same_as_rest(app, found, "WikiPage", "etag", "backlinks")
+    same_as_rest(app, found, "WikiPage", "etag", "backlinks", "files")
     assert [row["slug"] for row in found["backlinks"]] == ["other"]
     saved = smith.call(
         "update_wiki_page", page="how-to", append="More.", summary="Add", if_match=found["etag"]

@@ -9,7 +9,7 @@ import pytest
 from flask import has_app_context
 
 from app.core.context import FAILED, STREAMED
-from app.core.errors import RateLimited, RequestTimeout, RequestTooLarge
+from app.core.errors import RateLimited, RequestTimeout, RequestTooLarge, Unavailable
 from app.core.lanes import Lane, require
 from app.serving import asgi, client_limits, uploads
 from app.serving.asgi import Application
@@ -153,7 +153,7 @@ def test_a_body_that_does_not_arrive_in_time_is_told_so(application, sent):
         read_failed(application, client)
 
 
-def read_failed(application, client):
+def read_failed(application, client, **asked):
     """Have the application read a body that failed; raises what it is told."""
     told = []
 
@@ -165,7 +165,7 @@ def read_failed(application, client):
         start_response("408 Request Timeout", [])
         return []
 
-    ask(application(answer), client, headers=[(b"content-length", b"3")])
+    ask(application(answer), client, **(asked or {"headers": [(b"content-length", b"3")]}))
     # What was not received would be taken for the next request.
     assert (b"Connection", b"close") in client.sent[0]["headers"]
     raise told[0]
@@ -397,3 +397,56 @@ def test_a_request_sees_nothing_of_others(application, app, method):
         for _ in range(9):
             ask(served, Client(), method=method)
     assert set(seen) == {("nothing", False)}
+
+
+FILE = {
+    "content-type": "multipart/form-data; boundary=b",
+    "transfer-encoding": "chunked",
+    "x-api-key": "a key",
+}
+PART = bytes(range(256)) * 100
+
+
+def a_file(**changed):
+    """The request of an upload."""
+    headers = {**FILE, **changed}.items()
+    raw = [(name.encode(), value.encode()) for name, value in headers if value]
+    return {"path": b"/api/v1/tickets/OPS-1/files", "headers": raw}
+
+
+def test_a_file_goes_over_the_disk_and_arrives_whole(application, monkeypatch):
+    monkeypatch.setattr(uploads, "IN_MEMORY_BYTES", 1000)
+    wsgi = Wsgi()
+    assert ask(application(wsgi), Client(*[PART] * 20), **a_file()).status == 200
+    assert wsgi.bodies == [PART * 20]
+    assert len(PART * 20) > LIMIT
+
+
+@pytest.mark.parametrize("changed", [{"x-api-key": ""}, {"content-type": "application/json"}])
+def test_what_is_no_file_of_somebody_has_the_usual_limit(application, changed):
+    wsgi = Wsgi()
+    ask(application(wsgi), Client(*[PART] * 20), **a_file(**changed))
+    assert [len(body) for body in wsgi.bodies] == [LIMIT + 1]
+
+
+def test_a_file_that_stops_coming_is_told_so(application, monkeypatch):
+    monkeypatch.setattr(uploads, "SILENT_SECONDS", 0.05)
+    monkeypatch.setattr(uploads, "LAST_BYTE_OF_FILE_SECONDS", 60)
+    with pytest.raises(RequestTimeout):
+        read_failed(application, Client(PART, more=True), **a_file())
+
+
+def test_a_client_sends_few_files_at_a_time(application, monkeypatch):
+    monkeypatch.setattr(client_limits, "FILES_AT_ONCE", 0)
+    with pytest.raises(RateLimited):
+        read_failed(application, Client(PART), **a_file())
+
+
+def test_a_file_for_which_there_is_no_room_is_refused(application, monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(uploads, "IN_MEMORY_BYTES", 1000)
+    monkeypatch.setattr(uploads.tempfile, "TemporaryFile", full)
+    with pytest.raises(Unavailable):
+        read_failed(application, Client(*[PART] * 3), **a_file())

@@ -1,5 +1,6 @@
 """Short ways of saying what a test needs: make this, expect that, read the events."""
 
+from io import BytesIO
 from typing import Any
 
 from flask import Flask
@@ -43,6 +44,18 @@ def make_ticket(caller: Caller, project_id: str, title: str = "A ticket", **fiel
     """A new ticket."""
     body = {"title": title, **fields}
     return ok(caller.post(f"/projects/{project_id}/tickets", body), 201)
+
+
+def form_of(content: bytes, name: str = "notes.txt", **texts: str) -> dict[str, Any]:
+    """A multipart form with one file, as the test client sends it."""
+    return {"file": (BytesIO(content), name), **texts}
+
+
+def add_file(
+    caller: Caller, path: str, content: bytes = b"Words", name: str = "notes.txt", **options: Any
+) -> Any:
+    """A new file on a ticket, a comment or a page."""
+    return ok(caller.call("POST", f"{path}/files", data=form_of(content, name), **options), 201)
 
 
 def state_ids(caller: Caller, project_id: str) -> list[str]:

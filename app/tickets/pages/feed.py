@@ -31,6 +31,8 @@ PLAIN = {
     "comment.updated": "edited a comment{on}",
     "comment.deleted": "deleted a comment{on}",
     "comment.restored": "restored a comment{on}",
+    "file.added": "added the file {name}{on}",
+    "file.deleted": "deleted the file {name}{on}",
     "comment.reacted": "{action} the reaction {reaction} to a comment{on}",
 }
 # The order of the groups of relations on the page.

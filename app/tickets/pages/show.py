@@ -144,6 +144,7 @@ def _context(
         **related,
         **links_of(subject),
         **watchers_of(subject),
+        "files": subject.files,
         "stream": stream.render_rows(subject, rows),
         "filters": stream.FILTERS,
         "comment_form": None,

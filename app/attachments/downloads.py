@@ -1,0 +1,49 @@
+"""What is sent of a file that the actor sees."""
+
+import logging
+from collections.abc import Iterator
+
+from app.attachments.service import SeenFile
+from app.config import settings_at_hand
+from app.core.errors import NotFound, Unavailable
+from app.files.images import THUMBNAIL_TYPE
+from app.files.models import StoredFile
+from app.files.store import ContentMissing, store_of
+from app.http.sending import Download
+
+log = logging.getLogger(__name__)
+
+
+def content_of(seen: SeenFile) -> Download:
+    file = seen.file
+    image_type = file.media_type if file.is_image else None
+    return _download(file, file.sha256, seen.size, image_type)
+
+
+def thumbnail_of(seen: SeenFile) -> Download:
+    """The small form of an image; raises NotFound for a file that is none."""
+    file = seen.file
+    if file.thumbnail_sha256 is None:
+        raise NotFound("thumbnail", file.id)
+    try:
+        size = store_of(settings_at_hand()).size(file.thumbnail_sha256)
+    except ContentMissing as error:
+        raise _missing(file) from error
+    return _download(file, file.thumbnail_sha256, size, THUMBNAIL_TYPE)
+
+
+def _missing(file: StoredFile) -> Unavailable:
+    log.error("the content of a file is missing", extra={"file_id": file.id})
+    return Unavailable("The content of this file is missing. An administrator can restore it.")
+
+
+def _download(file: StoredFile, sha256: str, size: int, image_type: str | None) -> Download:
+    store = store_of(settings_at_hand())
+
+    def read(start: int, length: int) -> Iterator[bytes]:
+        try:
+            return store.read(sha256, start, length)
+        except ContentMissing as error:
+            raise _missing(file) from error
+
+    return Download(file.name, size, sha256[:32], read, image_type)

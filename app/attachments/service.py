@@ -1,0 +1,199 @@
+"""The verbs of files. Who sees what a file hangs on sees the file, as judged at each download."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import or_, select
+
+from app.audit.service import Target, record
+from app.config import settings_at_hand
+from app.core.actor import Access, Actor, operation
+from app.core.errors import DomainError, Forbidden, NotFound, Unavailable
+from app.database.pagination import Page, page
+from app.database.session import AnySelect, by_id, reading, session
+from app.files import adding
+from app.files.adding import PreparedFile
+from app.files.listing import FILES, described, files_json
+from app.files.models import FileContent, StoredFile
+from app.http.multipart import ReceivedFile
+from app.tickets import loaders as tickets
+from app.tickets.discussion import discussed
+from app.tickets.models import Comment
+from app.wiki import loaders as wiki
+
+KIND = "file"
+# Finds what a file is added to, for a change; raises what refuses that.
+Place = Callable[[Actor, str], object]
+
+
+@dataclass(frozen=True, slots=True)
+class SeenFile:
+    """A file that the actor may read."""
+
+    file: StoredFile
+    size: int
+
+
+def prepare_for(
+    place: Place, actor: Actor, reference: str, received: ReceivedFile
+) -> PreparedFile | None:
+    """Prepare a file, unless the actor may not add it there; not in a unit of work.
+
+    The verb then says why, after it has looked for the stored answer to a repeated request.
+    """
+    try:
+        with reading():
+            place(actor, reference)
+    except DomainError:
+        return None
+    return adding.prepare(settings_at_hand(), received)
+
+
+def prepare_for_ticket(actor: Actor, reference: str, file: ReceivedFile) -> PreparedFile | None:
+    return prepare_for(tickets.writable, actor, reference, file)
+
+
+def prepare_for_comment(actor: Actor, reference: str, file: ReceivedFile) -> PreparedFile | None:
+    return prepare_for(tickets.writable_comment, actor, reference, file)
+
+
+def prepare_for_page(actor: Actor, reference: str, file: ReceivedFile) -> PreparedFile | None:
+    return prepare_for(wiki.writable, actor, reference, file)
+
+
+@operation(Access.WRITE)
+def add_to_ticket(actor: Actor, reference: str, file: PreparedFile | None) -> dict[str, Any]:
+    """Add a file to a ticket. Raises InvalidField ``quota_exceeded``."""
+    ticket = tickets.writable(actor, reference)
+    return _add(actor, file, tickets.target(ticket), ticket_id=ticket.id)
+
+
+@operation(Access.WRITE)
+def add_to_comment(actor: Actor, comment_id: str, file: PreparedFile | None) -> dict[str, Any]:
+    """Add a file to one's own comment. Raises Forbidden ``not_author``, InvalidField."""
+    comment, ticket = tickets.writable_comment(actor, comment_id)
+    if comment.author_user_id != actor.user_id:
+        raise Forbidden("not_author")
+    target = tickets.target(ticket)
+    return _add(actor, file, target, ticket_id=ticket.id, comment_id=comment.id)
+
+
+@operation(Access.WRITE)
+def add_to_page(actor: Actor, page_id: str, file: PreparedFile | None) -> dict[str, Any]:
+    """Add a file to a wiki page. Raises InvalidField ``quota_exceeded``."""
+    found = wiki.writable(actor, page_id)
+    return _add(actor, file, wiki.target(found), page_id=found.id)
+
+
+def _add(
+    actor: Actor, prepared: PreparedFile | None, target: Target, **place: str
+) -> dict[str, Any]:
+    if prepared is None:
+        # It could not be added when it was prepared, and can now.
+        raise Unavailable
+    file = adding.insert_file(settings_at_hand(), prepared, uploader_user_id=actor.id, **place)
+    _record(actor, "file.added", target, file, prepared.content.size)
+    return described(file.id)
+
+
+def _record(actor: Actor, event_type: str, target: Target, file: StoredFile, size: int) -> None:
+    if file.ticket_id is not None:
+        discussed(file.ticket_id, file.created_at)
+    record(
+        actor,
+        event_type,
+        target,
+        file_id=file.id,
+        name=file.name,
+        media_type=file.media_type,
+        size=size,
+        sha256=file.sha256,
+        comment_id=file.comment_id,
+    )
+
+
+_OF_LIVE_COMMENTS = or_(
+    StoredFile.comment_id.is_(None),
+    StoredFile.comment_id.in_(select(Comment.id).where(Comment.deleted_at.is_(None))),
+)
+
+
+@operation(Access.READ)
+def list_of_ticket(actor: Actor, reference: str, *, limit: int, cursor: str | None) -> Page:
+    """The files of a ticket and of its comments, oldest first."""
+    ticket = tickets.visible(actor, reference)
+    of_ticket = FILES.where(StoredFile.ticket_id == ticket.id, _OF_LIVE_COMMENTS)
+    return _page(of_ticket, limit, cursor)
+
+
+@operation(Access.READ)
+def list_of_comment(actor: Actor, comment_id: str, *, limit: int, cursor: str | None) -> Page:
+    """The files of a comment, oldest first."""
+    try:
+        comment, ticket = tickets.visible_comment(actor, comment_id)
+    except NotFound:
+        # It would name the ticket of a comment that cannot be seen.
+        raise NotFound("comment", comment_id) from None
+    of_comment = FILES.where(StoredFile.ticket_id == ticket.id, StoredFile.comment_id == comment.id)
+    return _page(of_comment, limit, cursor)
+
+
+@operation(Access.READ)
+def list_of_page(actor: Actor, page_id: str, *, limit: int, cursor: str | None) -> Page:
+    """The files of a wiki page, oldest first."""
+    found = wiki.visible_by_id(actor, page_id)
+    return _page(FILES.where(StoredFile.page_id == found.id), limit, cursor)
+
+
+def _page(statement: AnySelect, limit: int, cursor: str | None) -> Page:
+    return page(
+        statement,
+        kind=KIND,
+        sort=StoredFile.created_at,
+        id_column=StoredFile.id,
+        limit=limit,
+        cursor=cursor,
+        build=files_json,
+        ascending=True,
+    )
+
+
+@operation(Access.READ)
+def get_file(actor: Actor, file_id: str) -> SeenFile:
+    """The file, if the actor sees what it hangs on; raises NotFound or Gone."""
+    file = _found(file_id)
+    try:
+        if file.page_id is not None:
+            wiki.visible_by_id(actor, file.page_id)
+        elif file.comment_id is not None:
+            tickets.visible_comment(actor, file.comment_id)
+        elif file.ticket_id is not None:
+            tickets.visible(actor, file.ticket_id)
+    except NotFound:
+        raise NotFound(KIND, file_id) from None
+    return SeenFile(file, session.get_one(FileContent, file.sha256).size)
+
+
+def _found(file_id: str) -> StoredFile:
+    file = by_id(StoredFile, file_id)
+    if file is None:
+        raise NotFound(KIND, file_id)
+    return file
+
+
+@operation(Access.WRITE)
+def delete_file(actor: Actor, file_id: str) -> None:
+    """Delete a file permanently; raises Forbidden ``not_uploader`` for a bot and another's file."""
+    file = _found(file_id)
+    if file.page_id is not None:
+        target = wiki.target(wiki.writable(actor, file.page_id))
+    elif file.comment_id is not None:
+        target = tickets.target(tickets.writable_comment(actor, file.comment_id)[1])
+    else:
+        target = tickets.target(tickets.writable(actor, str(file.ticket_id)))
+    if actor.is_bot and file.uploader_user_id != actor.user_id:
+        raise Forbidden("not_uploader")
+    size = session.get_one(FileContent, file.sha256).size
+    adding.remove_file(file)
+    _record(actor, "file.deleted", target, file, size)

@@ -1,0 +1,87 @@
+"""Copying contents from one store to another, with their hashes checked on the way."""
+
+import hashlib
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from sqlalchemy import select
+
+from app.database.session import reading, session
+from app.files.models import FileContent
+from app.files.store import ContentMissing, NewContent, Store
+
+BATCH = 500
+
+
+def copied(
+    contents: Iterable[str],
+    source: Store,
+    target: Store,
+    folder: Path,
+    done: Callable[[int], object] = lambda _: None,
+) -> list[str]:
+    """Copy contents that the target lacks; those that the source lacks or has damaged.
+
+    ``folder`` is for temporary files, on the file system of a target that is a folder.
+    """
+    lost = []
+    for sha256 in contents:
+        if not (_has(target, sha256) or _copy(sha256, source, target, folder)):
+            lost.append(sha256)
+        done(1)
+    return lost
+
+
+def _has(store: Store, sha256: str) -> bool:
+    try:
+        store.size(sha256)
+    except ContentMissing:
+        return False
+    return True
+
+
+def _copy(sha256: str, source: Store, target: Store, folder: Path) -> bool:
+    try:
+        pieces = source.read(sha256)
+    except ContentMissing:
+        return False
+    digest, size = hashlib.sha256(), 0
+    with tempfile.NamedTemporaryFile(dir=folder, prefix="copied-", delete=False) as file:
+        path = Path(file.name)
+        try:
+            for piece in pieces:
+                digest.update(piece)
+                size += file.write(piece)
+            file.flush()
+            if digest.hexdigest() != sha256:
+                return False
+            content = NewContent(sha256, size, path)
+            target.prepare(content)
+            target.ensure(content)
+        finally:
+            path.unlink(missing_ok=True)
+    return True
+
+
+def damaged(sha256: str, size: int, store: Store) -> bool:
+    """Whether a content has another hash than its name; raises ContentMissing."""
+    digest, length = hashlib.sha256(), 0
+    for piece in store.read(sha256):
+        digest.update(piece)
+        length += len(piece)
+    return length != size or digest.hexdigest() != sha256
+
+
+def known_contents() -> Iterator[tuple[str, int]]:
+    """The hash and size of each content that a row names; opens its own units of work."""
+    after = ""
+    while True:
+        statement = select(FileContent.sha256, FileContent.size).where(FileContent.sha256 > after)
+        with reading():
+            batch = session.execute(statement.order_by(FileContent.sha256).limit(BATCH)).all()
+        for row in batch:
+            yield row.sha256, row.size
+        if len(batch) < BATCH:
+            return
+        after = batch[-1].sha256

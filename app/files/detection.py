@@ -1,0 +1,110 @@
+"""What a file is, by its first bytes, and a name that is safe to show and to save under."""
+
+import codecs
+import re
+import unicodedata
+from fnmatch import fnmatchcase
+
+# Read to find out what a file is.
+HEAD_BYTES = 64 * 1024
+LONGEST_NAME = 200
+_LONGEST_SUFFIX = 20
+UNNAMED = "file"
+UNKNOWN = "application/octet-stream"
+PLAIN = "text/plain"
+
+_MAGIC = (
+    (0, b"\x89PNG\r\n\x1a\n", "image/png"),
+    (0, b"\xff\xd8\xff", "image/jpeg"),
+    (0, b"GIF87a", "image/gif"),
+    (0, b"GIF89a", "image/gif"),
+    (8, b"WEBP", "image/webp"),
+    (0, b"%PDF-", "application/pdf"),
+    (0, b"PK\x03\x04", "application/zip"),
+    (0, b"\x1f\x8b", "application/gzip"),
+    (4, b"ftyp", "video/mp4"),
+    (0, b"\x1aE\xdf\xa3", "video/webm"),
+    (8, b"WAVE", "audio/wav"),
+    (0, b"ID3", "audio/mpeg"),
+    (0, b"OggS", "audio/ogg"),
+)
+# Zip archives that programs know by their names.
+_ARCHIVES = {
+    ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    ".pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+    ".odt": "application/vnd.oasis.opendocument.text",
+    ".ods": "application/vnd.oasis.opendocument.spreadsheet",
+}
+_TEXTS = {
+    ".md": "text/markdown",
+    ".csv": "text/csv",
+    ".json": "application/json",
+    ".xml": "text/xml",
+    ".html": "text/html",
+    ".htm": "text/html",
+    ".xhtml": "text/html",
+    ".svg": "image/svg+xml",
+    ".js": "text/javascript",
+    ".css": "text/css",
+}
+_MARKUP = (
+    (re.compile(r"<svg[\s>]", re.I), "image/svg+xml"),
+    (re.compile(r"<(!doctype\s+html|html|head|body|script|iframe)[\s>]", re.I), "text/html"),
+    (re.compile(r"^\s*<\?xml"), "text/xml"),
+)
+# Format characters that only join letters, as in Persian and in some emoji.
+_JOINERS = frozenset("\u200c\u200d")
+
+
+def media_type(head: bytes, name: str) -> str:
+    """The type of a file, by its first bytes; the name only tells kinds of text and archives."""
+    suffix = _suffix(name)
+    for start, magic, kind in _MAGIC:
+        if head[start : start + len(magic)] == magic:
+            return _ARCHIVES.get(suffix, kind) if kind == "application/zip" else kind
+    text = _as_text(head)
+    if text is None:
+        return UNKNOWN
+    for pattern, kind in _MARKUP:
+        if pattern.search(text[:1024]):
+            return kind
+    return _TEXTS.get(suffix, PLAIN)
+
+
+def is_text(kind: str) -> bool:
+    """Whether a file of this type was read as text."""
+    return kind.startswith("text/") or kind in ("application/json", "image/svg+xml")
+
+
+def _as_text(head: bytes) -> str | None:
+    try:
+        # The last character may be cut off.
+        text = codecs.getincrementaldecoder("utf-8-sig")().decode(head)
+    except UnicodeDecodeError:
+        return None
+    return None if re.search(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]", text) else text
+
+
+def _suffix(name: str) -> str:
+    _, dot, suffix = name.rpartition(".")
+    return f".{suffix.lower()}" if dot else ""
+
+
+def clean_name(sent: str) -> str:
+    """The last part of a path, without characters that hide or reorder others."""
+    name = unicodedata.normalize("NFC", sent).replace("\\", "/").rpartition("/")[2]
+    kept = "".join(
+        char if unicodedata.category(char)[0] != "C" or char in _JOINERS else " " for char in name
+    )
+    shown = re.sub(r"\s+", " ", re.sub(r'[<>:"|?*]', "_", kept)).strip(". ")
+    if len(shown) > LONGEST_NAME:
+        suffix = _suffix(shown)
+        suffix = shown[-len(suffix) :] if 0 < len(suffix) <= _LONGEST_SUFFIX else ""
+        shown = shown[: LONGEST_NAME - len(suffix)] + suffix
+    return shown or UNNAMED
+
+
+def is_allowed(kind: str, patterns: str) -> bool:
+    """Whether a type matches one of these, separated by commas, such as ``image/*``."""
+    return any(fnmatchcase(kind, pattern) for pattern in patterns.split(","))

@@ -1,0 +1,41 @@
+"""Deleting contents that no file has: a deletion left them, or an upload that did not end."""
+
+from itertools import islice
+
+from sqlalchemy import select
+
+from app.config import Settings
+from app.database.locks import Lock, acquire
+from app.database.session import reading, session
+from app.files.models import FileContent
+from app.files.store import clear_leftovers, store_of
+
+BATCH = 500
+# Found in one run.
+MOST = 10_000
+
+
+def listed(settings: Settings) -> list[str]:
+    """Old contents without a row; opens its own units of work. Also clears leftovers."""
+    clear_leftovers(settings)
+    found: list[str] = []
+    old = store_of(settings).old()
+    while len(found) < MOST and (batch := list(islice(old, BATCH))):
+        with reading():
+            found += _without_rows(batch)
+    return found
+
+
+def discard_some(settings: Settings, found: list[str]) -> int:
+    """Discard up to BATCH of those that were found, in a transaction; how many were taken."""
+    acquire(Lock.FILES)
+    taken = found[-BATCH:]
+    del found[-BATCH:]
+    store_of(settings).discard(_without_rows(taken))
+    return len(taken)
+
+
+def _without_rows(contents: list[str]) -> list[str]:
+    known = select(FileContent.sha256).where(FileContent.sha256.in_(contents))
+    has_row = set(session.scalars(known))
+    return [one for one in contents if one not in has_row]

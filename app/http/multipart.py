@@ -1,0 +1,185 @@
+"""Reading a multipart body with one file, which goes to disk and never into memory as a whole."""
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from flask import Request
+from werkzeug.exceptions import RequestEntityTooLarge
+from werkzeug.sansio.multipart import Data, Epilogue, Field, File, MultipartDecoder, NeedData
+
+from app.core.errors import InvalidField, RequestTooLarge, Unavailable, one_error
+
+FORM_TYPE = "multipart/form-data"
+# What a body may have beside its file: boundaries, headers and short fields.
+FRAME_BYTES = 64 * 1024
+CHUNK_BYTES = 64 * 1024
+# What waits for a boundary or for the end of a part's headers.
+_WAITING_BYTES = 4 * CHUNK_BYTES
+_MOST_PARTS = 8
+_LONGEST_BOUNDARY = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedFile:
+    """A file as it was sent: its name is what the client says."""
+
+    path: Path
+    name: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class MultipartForm:
+    """The texts of a form, and its files by the names of their fields."""
+
+    texts: Mapping[str, str]
+    files: Mapping[str, ReceivedFile]
+
+    @property
+    def values(self) -> dict[str, Any]:
+        return {**self.texts, **self.files}
+
+    @property
+    def fingerprint(self) -> list[list[str]]:
+        """Stands for all of it: equal forms have equal ones, however they are encoded."""
+        texts = [[name, text] for name, text in sorted(self.texts.items())]
+        return texts + [[key, file.name, file.sha256] for key, file in sorted(self.files.items())]
+
+
+def is_upload(environ: Mapping[str, Any]) -> bool:
+    """Whether these headers announce a file for an address that takes files."""
+    return bool(
+        environ.get("REQUEST_METHOD") == "POST"
+        and environ.get("PATH_INFO", "").endswith("/files")
+        and environ.get("CONTENT_TYPE", "").lower().startswith(FORM_TYPE)
+    )
+
+
+@contextmanager
+def received_form(request: Request, folder: Path, most_bytes: int) -> Iterator[MultipartForm]:
+    """The form of this request; its file is in ``folder`` until the end, unless it was moved.
+
+    Raises RequestInvalid for what is no such form, RequestTooLarge over ``most_bytes`` of a file,
+    Unavailable where there is no room.
+    """
+    if request.mimetype != FORM_TYPE:
+        raise one_error(["body"], f"Send Content-Type: {FORM_TYPE}.", "content_type")
+    boundary = request.mimetype_params.get("boundary", "")
+    if not boundary.isascii() or not 0 < len(boundary) <= _LONGEST_BOUNDARY:
+        raise _malformed()
+    reader = _FormReader(folder, most_bytes)
+    try:
+        yield reader.read(_chunks(request, most_bytes), boundary.encode())
+    except OSError as error:
+        raise Unavailable("The file cannot be stored. The disk may be full.") from error
+    finally:
+        reader.close()
+
+
+def _malformed() -> Exception:
+    return one_error(["body"], "The body is not a valid multipart form.", "invalid_value")
+
+
+def _chunks(request: Request, most_bytes: int) -> Iterator[bytes]:
+    stream: IO[bytes] = request.environ["wsgi.input"]
+    left = request.content_length
+    if left is not None and left > most_bytes + FRAME_BYTES:
+        raise RequestTooLarge(most_bytes)
+    if left is None and "chunked" not in request.headers.get("Transfer-Encoding", "").lower():
+        return
+    read = 0
+    while chunk := stream.read(CHUNK_BYTES if left is None else min(CHUNK_BYTES, left - read)):
+        read += len(chunk)
+        if read > most_bytes + FRAME_BYTES:
+            raise RequestTooLarge(most_bytes)
+        yield chunk
+
+
+class _FormReader:
+    """Takes the parts of a form apart."""
+
+    def __init__(self, folder: Path, most_bytes: int) -> None:
+        self._folder, self._most_bytes = folder, most_bytes
+        self._texts: dict[str, str] = {}
+        self._files: dict[str, ReceivedFile] = {}
+        self._paths: list[Path] = []
+        # Of the part that is being read.
+        self._part: Field | File | None = None
+        self._text = bytearray()
+        self._file: IO[bytes] | None = None
+        self._digest = hashlib.sha256()
+        self._size = 0
+
+    def read(self, chunks: Iterator[bytes], boundary: bytes) -> MultipartForm:
+        decoder = MultipartDecoder(boundary, _WAITING_BYTES, max_parts=_MOST_PARTS)
+        try:
+            for chunk in chunks:
+                decoder.receive_data(chunk)
+                self._take(decoder)
+            decoder.receive_data(None)
+            self._take(decoder)
+        except (ValueError, AttributeError, RequestEntityTooLarge) as error:
+            raise _malformed() from error
+        return MultipartForm(self._texts, self._files)
+
+    def _take(self, decoder: MultipartDecoder) -> None:
+        while not isinstance(event := decoder.next_event(), NeedData | Epilogue):
+            if isinstance(event, Field | File):
+                self._begin(event)
+            elif isinstance(event, Data):
+                self._continue(event)
+
+    def _begin(self, part: Field | File) -> None:
+        name = part.name
+        if not isinstance(name, str) or name in self._texts or name in self._files:
+            raise _malformed()
+        self._part, self._size, self._digest = part, 0, hashlib.sha256()
+        self._text.clear()
+        if isinstance(part, File):
+            if self._files:
+                raise one_error(["body", name], "Send one file at a time.", "too_long")
+            descriptor, path = tempfile.mkstemp(dir=self._folder, prefix="received-")
+            self._paths.append(Path(path))
+            self._file = os.fdopen(descriptor, "wb")
+
+    def _continue(self, part: Data) -> None:
+        self._size += len(part.data)
+        if self._file is None:
+            if self._size > FRAME_BYTES:
+                raise _malformed()
+            self._text += part.data
+        else:
+            if self._size > self._most_bytes:
+                raise RequestTooLarge(self._most_bytes)
+            self._digest.update(part.data)
+            self._file.write(part.data)
+        if not part.more_data:
+            self._end()
+
+    def _end(self) -> None:
+        part = self._part
+        if isinstance(part, File) and self._file is not None:
+            self._file.close()
+            self._file = None
+            if "\x00" in part.filename:
+                raise InvalidField(part.name, "nul_character")
+            digest = self._digest.hexdigest()
+            received = ReceivedFile(self._paths[-1], part.filename, self._size, digest)
+            self._files[part.name] = received
+        elif part is not None:
+            self._texts[part.name] = self._text.decode()
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+        for path in self._paths:
+            # With what was made of it.
+            for made in self._folder.glob(f"{path.name}*"):
+                made.unlink(missing_ok=True)

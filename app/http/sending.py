@@ -1,0 +1,79 @@
+"""Sending the content of a file: never as a page, in parts, and only if it changed."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from flask import Request, Response
+from werkzeug.http import parse_range_header
+
+from app.core.context import STREAMED
+from app.core.etag import matches
+
+# Whatever the content is, a browser runs nothing of it.
+HEADERS = {
+    "Content-Security-Policy": "sandbox; default-src 'none'",
+    "Cache-Control": "private, no-cache",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Accept-Ranges": "bytes",
+}
+DOWNLOAD_TYPE = "application/octet-stream"
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """A content, and how it is sent; ``read`` gets the first byte and the number of bytes."""
+
+    name: str
+    size: int
+    tag: str
+    read: Callable[[int, int], Iterator[bytes]]
+    # Only of an image that was encoded anew. Anything else is a download.
+    image_type: str | None = None
+
+
+def send(request: Request, download: Download) -> Response:
+    """The whole content, the part that the request names, or 304."""
+    headers = {
+        **HEADERS,
+        "ETag": f'"{download.tag}"',
+        "Content-Disposition": _disposition(download),
+    }
+    tags = request.headers.get("If-None-Match")
+    if tags and matches(tags, headers["ETag"]):
+        response = Response(status=304, headers=headers)
+        response.headers.pop("Content-Type", None)
+        return response
+    start, end, status = 0, download.size, 200
+    part = _part(request, download.size, headers["ETag"])
+    if part is not None:
+        start, end = part
+        status = 206
+        headers["Content-Range"] = f"bytes {start}-{end - 1}/{download.size}"
+    headers["Content-Length"] = str(end - start)
+    headers["Content-Type"] = download.image_type or DOWNLOAD_TYPE
+    if request.method == "HEAD":
+        return Response(status=status, headers=headers)
+    request.environ[STREAMED] = True
+    return Response(download.read(start, end - start), status, headers)
+
+
+def _disposition(download: Download) -> str:
+    kind = "inline" if download.image_type else "attachment"
+    plain = download.name.encode("ascii", "replace").decode().replace("?", "_").replace("\\", "_")
+    encoded = quote(download.name, safe="")
+    return f"{kind}; filename=\"{plain}\"; filename*=UTF-8''{encoded}"
+
+
+def _part(request: Request, size: int, tag: str) -> tuple[int, int] | None:
+    """The one range that the request asks for; None for the whole, also where it makes no sense."""
+    condition = request.headers.get("If-Range")
+    if condition is not None and condition != tag:
+        return None
+    try:
+        asked = parse_range_header(request.headers.get("Range"))
+    except ValueError:
+        return None
+    if asked is None or asked.units != "bytes" or len(asked.ranges) != 1:
+        return None
+    return asked.range_for_length(size)

@@ -1,0 +1,181 @@
+// Serves data-behavior="files" with [data-pick], [data-uploads] and [data-image], and [data-attaches] with [data-attach].
+// Files are added by paste, drop or choice, with progress; images open large and go by key.
+
+import { insert } from "./inserting.js";
+import { speak, toast } from "./page.js";
+
+// An image in a text, which is not inside a link.
+const IN_TEXT = "img[src^='/files/']:not(a *)";
+// What stands in a text while its file is on its way.
+const waiting = (name) => `[Uploading ${name}…]`;
+
+export function watchFiles() {
+  document.addEventListener("paste", (event) => {
+    const files = [...(event.clipboardData?.files ?? [])];
+    const area = event.target.closest?.("[data-attaches]");
+    // Programs for tables paste text and a picture of it.
+    if (!area || !files.length || event.clipboardData.types.includes("text/plain")) return;
+    event.preventDefault();
+    addAll(files, area.dataset.attaches, area);
+  });
+  for (const kind of ["dragover", "drop"]) {
+    document.addEventListener(kind, (event) => {
+      const place = event.target.closest?.("[data-attaches], [data-behavior=files]");
+      if (!place || !event.dataTransfer?.types.includes("Files")) return;
+      event.preventDefault();
+      if (kind === "drop") addAll([...event.dataTransfer.files], placeOf(place), place.matches("textarea") ? place : null);
+    });
+  }
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-attach], [data-pick]");
+    if (button) pick(event, button);
+    const image = event.target.closest("[data-image], [data-gallery]") ?? event.target.closest(IN_TEXT);
+    if (image && !event.ctrlKey && !event.metaKey && !event.shiftKey && !image.matches("[data-gallery]")) {
+      event.preventDefault();
+      openGallery(image);
+    }
+  });
+}
+
+const placeOf = (element) => element.dataset.attaches ?? element.dataset.place;
+
+function pick(event, button) {
+  event.preventDefault();
+  const area = document.getElementById(button.dataset.attach ?? "");
+  const place = placeOf(area ?? button.closest("[data-behavior=files]"));
+  const field = document.createElement("input");
+  field.type = "file";
+  field.multiple = true;
+  field.addEventListener("change", () => addAll([...field.files], place, area));
+  field.click();
+}
+
+/** One after the other, so that they come in their order. */
+async function addAll(files, place, area) {
+  let added = 0;
+  for (const file of files) added += (await add(file, place, area)) ? 1 : 0;
+  if (added) refresh(place);
+}
+
+async function add(file, place, area) {
+  const name = file.name || "image.png";
+  if (area) insert(area, waiting(name), area.selectionStart, area.selectionEnd);
+  const made = await send(file, name, place, area);
+  if (area) replace(area, waiting(name), made ? linkTo(made) : "");
+  return made;
+}
+
+const linkTo = (made) => `${made.is_image ? "!" : ""}[${made.name.replace(/[[\]\\]/g, " ")}](/files/${made.id})`;
+
+function replace(area, mark, text) {
+  const at = area.value.indexOf(mark);
+  if (at < 0) return;
+  const { selectionStart: from } = area;
+  area.setRangeText(text, at, at + mark.length, from > at ? "end" : "preserve");
+  area.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
+/** Send a file; what the server made of it, or null once the reader knows why there is nothing. */
+function send(file, name, place, area) {
+  const row = rowOf(name, area);
+  const form = new FormData();
+  form.append("file", file, name);
+  return new Promise((done) => {
+    const request = new XMLHttpRequest();
+    const end = (made, problem) => {
+      row.remove();
+      if (problem) toast(`${name}: ${problem}`, "error");
+      else if (made) speak(`${name} was added.`);
+      done(made);
+    };
+    request.upload.addEventListener("progress", ({ loaded, total }) => (row.querySelector("progress").value = loaded / total));
+    request.addEventListener("load", () => {
+      const answer = parsed(request.responseText);
+      if (request.status === 201 && answer) end(answer);
+      else end(null, problemOf(request.status, answer));
+    });
+    request.addEventListener("error", () => end(null, "No connection. The file was not added."));
+    request.addEventListener("abort", () => end(null));
+    row.querySelector("button").addEventListener("click", () => request.abort());
+    request.open("POST", `/api/v1${place}/files`);
+    request.setRequestHeader("X-Requested-By", "web");
+    request.send(form);
+  });
+}
+
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function problemOf(status, answer) {
+  if (status === 413) return `The file is too large. Files have at most ${Math.floor((answer?.error?.details?.limit_bytes ?? 0) / 2 ** 20)} MB.`;
+  if (status === 401) return "You are logged out. Log in and add the file again.";
+  return answer?.error?.message ?? "The file was not added.";
+}
+
+function rowOf(name, area) {
+  const row = document.createElement(area ? "div" : "li");
+  row.className = "upload";
+  row.innerHTML = '<span class="file-name"></span><progress max="1" value="0"></progress><button type="button" class="button quiet tiny">Cancel</button>';
+  row.firstChild.textContent = name;
+  row.querySelector("progress").setAttribute("aria-label", `Uploading ${name}`);
+  if (area) area.closest("[data-field]").append(row);
+  else document.querySelector("[data-uploads]").append(row);
+  return row;
+}
+
+function refresh(place) {
+  if (document.querySelector("[data-behavior=files]")) {
+    htmx.ajax("GET", `${place}/files`, { target: "[data-behavior=files]", swap: "outerHTML" });
+  }
+}
+
+/** Show an image large, with those before and after it. */
+function openGallery(image) {
+  const around = image.matches("[data-image]") ? "[data-image]" : IN_TEXT;
+  const all = [...document.querySelectorAll(around)].map((one) => ({
+    address: one.getAttribute("href") ?? one.getAttribute("src"),
+    name: one.dataset.image ?? one.alt,
+    from: one,
+  }));
+  const dialog = document.createElement("dialog");
+  dialog.className = "gallery";
+  dialog.dataset.gallery = "";
+  dialog.innerHTML = '<img alt=""><p><span data-name></span> <span class="faint" data-count></span></p><button type="button" class="button tiny" data-back>Previous</button><button type="button" class="button tiny" data-next>Next</button><a class="button tiny" download>Download</a><button type="button" class="button tiny" data-end>Close</button>';
+  let at = all.findIndex((one) => one.from === image);
+  const show = (step) => {
+    at = (at + step + all.length) % all.length;
+    const { address, name } = all[at];
+    const [shown, count] = [dialog.querySelector("img"), dialog.querySelector("[data-count]")];
+    shown.src = address;
+    shown.alt = name;
+    dialog.querySelector("[data-name]").textContent = name;
+    count.textContent = all.length > 1 ? `${at + 1} of ${all.length}` : "";
+    Object.assign(dialog.querySelector("a"), { href: address, download: name });
+  };
+  for (const one of dialog.querySelectorAll("[data-back], [data-next]")) one.hidden = all.length < 2;
+  dialog.addEventListener("click", ({ target }) => {
+    if (target === dialog || target.matches("[data-end]")) dialog.close();
+    else if (target.matches("[data-back]")) show(-1);
+    else if (target.matches("[data-next]")) show(1);
+  });
+  dialog.addEventListener("keydown", (event) => {
+    if (event.key === "ArrowLeft") show(-1);
+    else if (event.key === "ArrowRight") show(1);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  dialog.addEventListener("close", () => {
+    dialog.remove();
+    all[at].from.focus?.();
+  });
+  document.body.append(dialog);
+  show(0);
+  dialog.setAttribute("aria-label", "Images");
+  dialog.showModal();
+}
