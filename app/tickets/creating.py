@@ -114,7 +114,7 @@ def create_ticket(
         assignee_user_id = assignee.id
     if reporter_user_id is not None:
         user_refs.active_in_project(reporter_user_id, project.id, "reporter_user_id")
-    chosen = labels.named_in_body(project.id, label_ids) if label_ids else []
+    chosen = labels.ids_in_body(project.id, label_ids) if label_ids else []
     identifier = ids.new_id()
     moment = ids.created_ms(identifier)
     created_at, updated_at = written_at or (moment, moment)
@@ -148,10 +148,10 @@ def create_ticket(
         )
         index.put_new(replace(doc, display_id=display_id), terms)
         target = Target("ticket", identifier, project_id=project.id, ticket_id=identifier)
-        record(actor, "ticket.created", target, **recorded, label_ids=[one.id for one in chosen])
+        record(actor, "ticket.created", target, **recorded, label_ids=chosen)
     runaway.count(actor, project.id)
     if chosen:
-        add_labels(identifier, [label.id for label in chosen])
+        add_labels(identifier, chosen)
     return CreatedTicket(identifier, project.id, display_id, updated_at)
 
 

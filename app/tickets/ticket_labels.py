@@ -1,13 +1,16 @@
 """Which labels a ticket carries."""
 
-from sqlalchemy import bindparam, delete, insert, select
+from typing import cast
 
-from app.database.session import Prepared, session
+from sqlalchemy import Table, bindparam, delete, insert, select
+
+from app.database.session import Prepared, pipeline, session
 from app.tickets.models import Ticket, TicketLabel
 
 _OF_TICKET = Prepared(
     select(TicketLabel.label_id).where(TicketLabel.ticket_id == bindparam("ticket_id"))
 )
+_INSERT = Prepared(insert(cast("Table", TicketLabel.__table__)))
 
 
 def label_ids_of(ticket: Ticket) -> list[str]:
@@ -29,8 +32,6 @@ def replace_labels(ticket: Ticket, label_ids: list[str]) -> None:
 
 def add_labels(ticket_id: str, label_ids: list[str]) -> None:
     """Add labels; the ticket must not have any of them."""
-    if label_ids:
-        session.execute(
-            insert(TicketLabel),
-            [{"ticket_id": ticket_id, "label_id": label_id} for label_id in label_ids],
-        )
+    with pipeline():
+        for label_id in label_ids:
+            _INSERT.all(ticket_id=ticket_id, label_id=label_id)
