@@ -9,12 +9,14 @@ from sqlalchemy import select
 from app.accounts.models import User
 from app.core import text
 from app.core.clock import iso
+from app.core.errors import InvalidField
 from app.database.session import session
 from app.importing import words
 from app.importing.issues import Issue, IssueComment
 from app.importing.report import ImportReport
 from app.projects import states
 from app.projects.models import StateCategory, WorkflowState
+from app.tickets import links
 from app.tickets.comments import ImportedComment
 from app.tickets.models import Priority
 
@@ -70,6 +72,8 @@ class DraftTicket:
     reporter_user_id: str | None
     labels: tuple[str, ...]
     comments: tuple[ImportedComment, ...]
+    # (title, address)
+    pages: tuple[tuple[str, str], ...]
     written_at: tuple[int, int] | None
 
 
@@ -98,6 +102,7 @@ class Drafter:
             assignee_user_id=assignee,
             reporter_user_id=self.people.find(issue.author),
             labels=_label_names(issue),
+            pages=tuple(page for page in issue.pages if _is_link(page[1])),
             comments=tuple(self._comment(issue, one) for one in issue.comments if one.text.strip()),
             written_at=_written_at(issue),
         )
@@ -140,6 +145,9 @@ class Drafter:
             f"## {heading}\n\n{section}" if heading else section
             for heading, section in issue.sections
         ]
+        others = [page for page in issue.pages if not _is_link(page[1])]
+        if others:
+            parts.append("\n".join(["## Links\n", *(f"- [{name}]({url})" for name, url in others)]))
         name = f"[{issue.id}]({issue.address})" if issue.address else issue.id
         origin = [f"Imported from {name}"]
         if issue.author and self.people.find(issue.author) is None:
@@ -159,6 +167,15 @@ class Drafter:
         return content[:room] + ending
 
 
+def _is_link(address: str) -> bool:
+    """Whether a ticket can have a link to it; other addresses go into its text."""
+    try:
+        links.checked_url(address)
+    except InvalidField:
+        return False
+    return True
+
+
 def _word(name: str) -> str:
     """A status without separators, so that ``To Do``, ``todo`` and ``to_do`` are the same."""
     return name.replace(" ", "").replace("_", "").replace("-", "")
@@ -166,7 +183,8 @@ def _word(name: str) -> str:
 
 def _label_names(issue: Issue) -> tuple[str, ...]:
     kinds = () if issue.kind.casefold() in words.PLAIN_KINDS else (issue.kind,)
-    return tuple(name.replace("\x00", "") for name in (*issue.labels, *kinds) if name.strip())
+    names = (name.replace("\x00", "").strip() for name in (*issue.labels, *kinds))
+    return tuple(name for name in names if name)
 
 
 def _written_at(issue: Issue) -> tuple[int, int] | None:

@@ -46,6 +46,8 @@ class Issue:
     labels: tuple[str, ...] = ()
     links: tuple[IssueLink, ...] = ()
     comments: tuple[IssueComment, ...] = ()
+    # (title, address) of what belongs to it elsewhere, such as pull requests.
+    pages: tuple[tuple[str, str], ...] = ()
     due_date: str | None = None
     created_at: int | None = None
     updated_at: int | None = None
@@ -59,8 +61,8 @@ class Issue:
 
     @property
     def row_count(self) -> int:
-        """How many tickets, comments, labels and relations it becomes at most."""
-        return 1 + len(self.comments) + len(self.labels) + len(self.links)
+        """How many tickets, comments, labels, relations and links it becomes at most."""
+        return 1 + len(self.comments) + len(self.labels) + len(self.links) + len(self.pages)
 
 
 class TooMuch(ValueError):

@@ -8,14 +8,14 @@ create nothing twice.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
-from sqlalchemy import insert, select
+from sqlalchemy import Table, insert, select
 
 from app.core import ids, text
 from app.core.actor import Actor
 from app.core.errors import DomainError
-from app.database.session import reading, run_write, savepoint, session
+from app.database.session import Prepared, reading, run_write, savepoint, session
 from app.importing.drafting import Drafter, DraftTicket
 from app.importing.issues import Issue
 from app.importing.linking import RelationLinker
@@ -24,7 +24,7 @@ from app.importing.report import ImportReport, ReportRow
 from app.projects import labels
 from app.projects import loaders as projects
 from app.projects.models import Label
-from app.tickets import comments, creating
+from app.tickets import comments, creating, links
 from app.tickets.models import ImportedIssue, RelationType, Ticket, TicketType
 
 # Small, as other writers wait for the project's ticket counter during a batch.
@@ -35,6 +35,8 @@ CREATED_AS = {
     TicketType.STORY: "stories",
     TicketType.SUBTASK: "subtasks",
 }
+
+_INSERT = Prepared(insert(cast("Table", ImportedIssue.__table__)))
 
 # Called with the number of issues that a step handled.
 Progress = Callable[[int], None]
@@ -214,6 +216,8 @@ class Importer:
         created[CREATED_AS[kind]] += 1
         if draft.comments:
             created["comments"] += len(draft.comments)
+        if draft.pages:
+            created["links"] += len(draft.pages)
         self._add_row(
             entry.issue,
             "ticket",
@@ -244,16 +248,16 @@ class Importer:
             due_date=draft.issue.due_date,
             written_at=draft.written_at,
         )
+        for title, url in draft.pages:
+            links.add_link(self.actor, ticket.id, url=url, title=title or None)
         if draft.comments:
             comments.import_comments(self.actor, ticket.id, draft.comments)
-        session.execute(
-            insert(ImportedIssue).values(
-                id=ids.new_id(),
-                project_id=self.project_id,
-                external_id=draft.issue.id,
-                ticket_id=ticket.id,
-                created_at=ids.created_ms(ticket.id),
-            )
+        _INSERT.all(
+            id=ids.new_id(),
+            project_id=self.project_id,
+            external_id=draft.issue.id,
+            ticket_id=ticket.id,
+            created_at=ids.created_ms(ticket.id),
         )
         return ticket.id, ticket.display_id
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.importing.github_server import WEB, GitHubServer
-from tests.importing.reading import comments, relations
+from tests.importing.reading import comments, links, relations
 from tests.importing.tracker_server import Reply
 
 
@@ -55,6 +55,7 @@ def test_issues_with_all_that_belongs_to_them(cast, github, run, tickets):
         "epics": 1,
         "stories": 2,
         "subtasks": 1,
+        "links": 1,
         "comments": 4,
         "relations (blocks)": 1,
         "relations (duplicates)": 1,
@@ -64,9 +65,8 @@ def test_issues_with_all_that_belongs_to_them(cast, github, run, tickets):
     lamp = found["Lamp is dark 💡"]
     assert lamp["body"] == (
         f"See [#2]({WEB}/issues/2) and `#3`, not #99.\n<b>Now</b>, as in "
-        f"[octo/lamp#3]({WEB}/issues/3).\n\n## Pull requests\n\n- [#4 Fix the lamp]({WEB}/pull/4)"
-        f"\n\n---\n\nImported from [octo/lamp#1]({WEB}/issues/1), closed 2024-03-02: not planned, "
-        "also assigned to stranger"
+        f"[octo/lamp#3]({WEB}/issues/3).\n\n---\n\nImported from "
+        f"[octo/lamp#1]({WEB}/issues/1), closed 2024-03-02: not planned, also assigned to stranger"
     )
     assert (lamp["reporter"]["username"], lamp["assignee"]["username"]) == ("ada", "bo")
     assert lamp["parent"]["title"] == "v1"
@@ -81,6 +81,7 @@ def test_issues_with_all_that_belongs_to_them(cast, github, run, tickets):
         ),
     ]
     assert said[0]["created_at"] == "2024-03-01T12:00:00.000Z"
+    assert links(cast, lamp) == [("pull_request", "#4 Fix the lamp", f"{WEB}/pull/4")]
     assert relations(cast, lamp) == {
         ("blocks", "incoming", "Three"),
         ("duplicates", "incoming", "Two"),

@@ -69,7 +69,7 @@ def test_issues_with_all_that_belongs_to_them(cast, gitlab, run, tickets):
     lamp = found["Lamp is dark 💡"]
     assert lamp["body"] == (
         f"See [#2]({web}/-/issues/2), [!7]({web}/-/merge_requests/7) and ![a]({web}/uploads/"
-        f"0123456789abcdef0123456789abcdef/a.png)\n\n## Merge requests\n\n"
+        f"0123456789abcdef0123456789abcdef/a.png)\n\n## Links\n\n"
         f"- [{NAME}!7 Mend it]({web}/-/merge_requests/7)\n\n---\n\nImported from "
         f"[{NAME}#1]({web}/-/issues/1), created by root, closed 2024-03-02, "
         "also assigned to stranger, weight 3"

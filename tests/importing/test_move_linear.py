@@ -3,7 +3,7 @@
 import pytest
 
 from tests.importing.linear_server import LinearServer, listed
-from tests.importing.reading import comments, relations
+from tests.importing.reading import comments, links, relations
 from tests.importing.tracker_server import Reply
 
 
@@ -78,6 +78,7 @@ def test_issues_with_all_that_belongs_to_them(cast, linear, run, tickets):
         "epics": 1,
         "stories": 2,
         "subtasks": 1,
+        "links": 1,
         "comments": 4,
         "relations (blocks)": 1,
         "relations (duplicates)": 1,
@@ -89,8 +90,7 @@ def test_issues_with_all_that_belongs_to_them(cast, linear, run, tickets):
     lamp = found["Lamp is dark 💡"]
     web = "https://linear.app/acme/issue"
     assert lamp["body"] == (
-        f"As [LMP-2]({web}/LMP-2) says\n\n## Attachments\n\n"
-        "- [Fix it](https://github.com/octo/lamp/pull/4)\n\n---\n\n"
+        f"As [LMP-2]({web}/LMP-2) says\n\n---\n\n"
         f"Imported from [LMP-1]({web}/LMP-1), created by Root, closed 2024-03-02: canceled, "
         "estimate 3, cycle 4, milestone Beta"
     )
@@ -102,6 +102,7 @@ def test_issues_with_all_that_belongs_to_them(cast, linear, run, tickets):
         "**Eve** wrote:\n\nMe too",
         "Mine",
     ]
+    assert links(cast, lamp) == [("pull_request", "Fix it", "https://github.com/octo/lamp/pull/4")]
     assert comments(cast, found["Two"])[0]["body"] == "**Former user** wrote:\n\nBye"
     assert relations(cast, lamp) == {
         ("blocks", "incoming", "Two"),

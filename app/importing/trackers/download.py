@@ -74,6 +74,11 @@ def entries(body: Any) -> list[dict[str, Any]]:
     return [one for one in body if isinstance(one, dict)] if isinstance(body, list) else []
 
 
+def values(body: Any) -> list[Any]:
+    """The values of a list that a tracker answered; nothing for any other answer."""
+    return body if isinstance(body, list) else []
+
+
 def or_nothing(ask: Callable[[], list[Any]]) -> list[Any]:
     """What a tracker answers; nothing where it does not have or show such parts."""
     try:

@@ -12,7 +12,14 @@ from app.importing import dates, github
 from app.importing.issues import Issue, IssueComment, IssueLink
 from app.importing.report import ImportReport
 from app.importing.trackers.client import UNKNOWN_WAIT, ApiClient, TrackerError, limit_wait
-from app.importing.trackers.download import MOST_PAGES, DownloadStep, entries, of_each, or_nothing
+from app.importing.trackers.download import (
+    MOST_PAGES,
+    DownloadStep,
+    entries,
+    of_each,
+    or_nothing,
+    values,
+)
 from app.importing.trackers.download_file import DownloadFile, FetchedPage
 from app.importing.trackers.history import PastChange
 from app.importing.trackers.parts import IssueParts, IssueReferences, completed, once
@@ -136,7 +143,7 @@ class GitHub:
         return [one | {"number": number} for one in found]
 
     def issues(self, file: DownloadFile, report: ImportReport) -> list[Issue]:
-        """All issues; the pull requests that close one are named in its text."""
+        """All issues, with links to the pull requests that close them."""
         issues: list[tuple[str, dict[str, Any]]] = []
         parts: dict[int, IssueParts] = defaultdict(IssueParts)
         for one in file.items("issues"):
@@ -145,9 +152,8 @@ class GitHub:
             if one["is_pull"]:
                 report.note(f"#{number}", "pull request; skipped")
                 for closed in dict.fromkeys(_CLOSES.findall(one["body"])):
-                    title = as_link_text(str(one["title"] or ""))
-                    line = f"- [#{number} {title}]({one['html_url']})"
-                    parts[int(closed)].requests.append(line)
+                    title = as_link_text(f"#{number} {one['title'] or ''}")
+                    parts[int(closed)].pages.append((title, one["html_url"]))
             else:
                 issues.append((f"#{number}", one))
         comments: dict[str, list[IssueComment]] = defaultdict(list)
@@ -160,6 +166,8 @@ class GitHub:
         for one in file.items("blockers"):
             parts[one["number"]].links.append(IssueLink("blocks", github.name_of(one["url"])))
         for one in once(file.items("events")):
+            if not isinstance(one["number"], int):
+                continue
             parts[one["number"]].changes.append(PastChange(one["at"], one["who"], one["what"]))
         found = github.assembled(issues, comments, report)
         return [_with_parts(issue, parts) for issue in found]
@@ -182,7 +190,7 @@ def _with_parts(issue: Issue, parts: Mapping[int, IssueParts]) -> Issue:
         return f"{repository}#{match[2]}", f"[{match[0]}]({address})"
 
     references = IssueReferences(_REFERENCE, reference)
-    return completed(issue, own, references, tracker=TITLE, heading="Pull requests")
+    return completed(issue, own, references, TITLE)
 
 
 def _slimmed(body: Any, slim: Callable[[dict[str, Any]], Any]) -> list[Any]:
@@ -203,7 +211,7 @@ def _slim_issue(entry: dict[str, Any]) -> dict[str, Any] | None:
         "is_pull": "pull_request" in entry,
         "user": _person(entry.get("user")),
         "assignees": [_person(one) for one in entries(entry.get("assignees"))],
-        "labels": [_name(one) for one in entry.get("labels") or ()],
+        "labels": [_name(one) for one in values(entry.get("labels"))],
         "type": {"name": _name(kind)} if isinstance(kind, dict) else None,
         "milestone": _slim_milestone(milestone) if isinstance(milestone, dict) else None,
         "said": entry.get("comments"),

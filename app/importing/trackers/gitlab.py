@@ -18,6 +18,7 @@ from app.importing.trackers.download import (
     entries,
     of_each,
     or_nothing,
+    values,
 )
 from app.importing.trackers.download_file import DownloadFile, FetchedPage
 from app.importing.trackers.history import PastChange
@@ -147,7 +148,7 @@ class GitLab:
         for one in file.items("links"):
             parts[one["iid"]].links.append(IssueLink(one["kind"], one["other"]))
         for one in file.items("related_merge_requests"):
-            parts[one["iid"]].requests.append(f"- [{as_link_text(one['title'])}]({one['url']})")
+            parts[one["iid"]].pages.append((as_link_text(one["title"]), one["url"]))
         epics: dict[str, Issue] = {}
         found = []
         for number, one in enumerate(known.values(), start=1):
@@ -164,7 +165,7 @@ class GitLab:
             own = parts[one["iid"]]
             own.address = one["web_url"]
             references = IssueReferences(_REFERENCE, lambda match: self._reference(match, known))
-            found.append(completed(issue, own, references, tracker=TITLE, heading="Merge requests"))
+            found.append(completed(issue, own, references, TITLE))
         return [*epics.values(), *found]
 
     def _issue(
@@ -197,7 +198,7 @@ class GitLab:
             labels=tuple(one["labels"]),
             links=links,
             comments=comments,
-            due_date=one["due_date"] and dates.day(one["due_date"]),
+            due_date=dates.day(str(one["due_date"])) if one["due_date"] else None,
             created_at=_moment(one["created_at"]),
             updated_at=_moment(one["updated_at"]),
             closed_at=_moment(one["closed_at"]),
@@ -241,7 +242,7 @@ def _slim_issue(entry: dict[str, Any]) -> dict[str, Any]:
         "kind": "task" if kind == "issue" else kind.replace("_", " "),
         "author": _username(entry.get("author")),
         "assignees": [_username(one) for one in entries(entry.get("assignees"))],
-        "labels": [str(one) for one in entry.get("labels") or ()],
+        "labels": [str(one) for one in values(entry.get("labels"))],
         "said": entry.get("user_notes_count"),
         "requests": entry.get("merge_requests_count"),
         "epic": _slim_epic("epic", epic) if isinstance(epic, dict) else None,

@@ -14,7 +14,14 @@ from app.importing.report import ImportReport
 from app.importing.table import priority
 from app.importing.trackers import adf
 from app.importing.trackers.client import ApiClient, TrackerError
-from app.importing.trackers.download import MOST_PAGES, DownloadStep, entries, of_each, or_nothing
+from app.importing.trackers.download import (
+    MOST_PAGES,
+    DownloadStep,
+    entries,
+    of_each,
+    or_nothing,
+    values,
+)
 from app.importing.trackers.download_file import DownloadFile, FetchedPage
 from app.importing.trackers.history import PastChange
 from app.importing.trackers.parts import IssueParts, IssueReferences, completed
@@ -132,7 +139,7 @@ class Jira:
             body = self._client.get(f"{self._path}{path}?{query}").body
             rows = entries(body.get(name)) if isinstance(body, dict) else []
             found += rows
-            if not rows or len(found) >= int(body.get("total") or 0):
+            if not rows or len(found) >= _total(body):
                 break
         return found
 
@@ -193,7 +200,7 @@ class Jira:
             "assignee": _person(fields.get("assignee")),
             "author": _person(fields.get("reporter")) or _person(fields.get("creator")),
             "labels": [
-                *(str(one) for one in fields.get("labels") or ()),
+                *(str(one) for one in values(fields.get("labels"))),
                 *(_named(one) for one in entries(fields.get("components"))),
             ],
             "parents": [one for one in parents if one],
@@ -241,7 +248,7 @@ class Jira:
                 changes=[change for change in past if change is not None],
             )
             references = IssueReferences(self._reference, self._linked)
-            found.append(completed(issue, parts, references, tracker=TITLE, heading=""))
+            found.append(completed(issue, parts, references, TITLE))
         return found
 
     def _linked(self, match: re.Match[str]) -> tuple[str, str]:
@@ -314,7 +321,7 @@ def _total(part: Any) -> int:
 def _sprints(value: Any) -> list[str]:
     """Names of sprints: objects in Cloud, texts of Java in Data Center."""
     names = []
-    for one in value if isinstance(value, list) else ():
+    for one in values(value):
         match = _SPRINT_NAME.search(one) if isinstance(one, str) else None
         name = match[1] if match else _named(one)
         if name:

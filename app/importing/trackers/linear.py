@@ -202,9 +202,7 @@ class Linear:
                 continue
             own = parts[name]
             own.address = one["url"]
-            own.requests = [
-                f"- [{as_link_text(title) or 'Attachment'}]({url})" for title, url in one["files"]
-            ]
+            own.pages = [(as_link_text(title) or "Attachment", url) for title, url in one["files"]]
             # The issue that is blocked holds the link.
             for kind, other in one["relations"]:
                 if kind == "blocks":
@@ -214,10 +212,7 @@ class Linear:
             found.append(issue)
         return [
             *epics.values(),
-            *(
-                completed(issue, parts[issue.id], references, tracker=TITLE, heading="Attachments")
-                for issue in found
-            ),
+            *(completed(issue, parts[issue.id], references, TITLE) for issue in found),
         ]
 
 

@@ -12,11 +12,11 @@ from app.importing.trackers.references import MOST, linked
 
 @dataclass(slots=True)
 class IssueParts:
-    """What belongs to one issue; ``requests`` are lines of Markdown."""
+    """What belongs to one issue; ``pages`` are (title, address) of pull requests and the like."""
 
     address: str = ""
     links: list[IssueLink] = field(default_factory=list)
-    requests: list[str] = field(default_factory=list)
+    pages: list[tuple[str, str]] = field(default_factory=list)
     changes: list[PastChange] = field(default_factory=list)
 
 
@@ -32,9 +32,7 @@ class IssueReferences:
     find: Callable[[re.Match[str]], tuple[str, str] | None]
 
 
-def completed(
-    issue: Issue, parts: IssueParts, references: IssueReferences, *, tracker: str, heading: str
-) -> Issue:
+def completed(issue: Issue, parts: IssueParts, references: IssueReferences, tracker: str) -> Issue:
     """The issue with its parts, and with links for the references in its texts."""
     named: dict[str, None] = {}
 
@@ -45,14 +43,13 @@ def completed(
 
     sections = [(title, with_links(text)) for title, text in issue.sections]
     comments = [replace(one, text=with_links(one.text)) for one in issue.comments]
-    if parts.requests:
-        sections.append((heading, "\n".join(parts.requests[:MOST])))
     links = list(dict.fromkeys([*issue.links, *parts.links]))
     taken = {link.other_id for link in links} | {issue.id, ""}
     mentioned = [name for name in named if name not in taken]
     return replace(
         issue,
         address=parts.address,
+        pages=tuple(dict.fromkeys(page for page in parts.pages if page[1]))[:MOST],
         sections=tuple(sections),
         links=(*links, *(IssueLink(MENTION_LINK, other) for other in mentioned[:MOST])),
         comments=with_history(comments, tracker, parts.changes),
@@ -61,8 +58,9 @@ def completed(
 
 def once(items: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Each item once, by its id: a list that grew while it was read repeats some."""
-    seen: set[Any] = set()
+    seen: set[str] = set()
     for item in items:
-        if item["id"] not in seen:
-            seen.add(item["id"])
+        identifier = str(item["id"])
+        if identifier not in seen:
+            seen.add(identifier)
             yield item
