@@ -12,7 +12,9 @@ from sqlalchemy import select
 
 from app.accounts import (
     credentials,
+    emails,
     login,
+    mailing,
     names,
     password_links,
     passwords,
@@ -33,6 +35,8 @@ from app.core.clock import now_ms
 from app.core.errors import Conflict, InvalidField, NotFound
 from app.core.redaction import REDACTED
 from app.database.session import reading, run_write, session
+from app.mail import outbox
+from app.mail.models import MailKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +48,26 @@ class LinkStatus:
 
 
 @operation(Access.HUMAN)
-def invite(actor: Actor, *, display_name: str, username: str | None = None) -> IssuedLink:
-    """Add a person without a password, with the link to choose one.
+def invite(
+    actor: Actor,
+    *,
+    display_name: str,
+    username: str | None = None,
+    email: str | None = None,
+    by_mail: bool = False,
+) -> IssuedLink:
+    """Add a person without a password, with the link to choose one; ``by_mail`` sends it.
 
     Without a username it is made of the name. Raises InvalidField, Conflict ``duplicate_key``.
     """
     shown = text.line(display_name, "display_name")
     name = names.new_username(username if username is not None else username_of(shown))
-    return _issue(actor, users.add_human(actor, users.NewHuman(name, shown, None)))
+    address = emails.new_email(email) if email is not None else None
+    if by_mail and address is None:
+        raise InvalidField("email", "blank", "Enter the email address of the person.")
+    new = users.NewHuman(name, shown, None, address)
+    user = users.add_human(actor, new, confirms=not by_mail)
+    return _issue(actor, user, by_mail=by_mail)
 
 
 def username_of(display_name: str) -> str:
@@ -65,10 +81,11 @@ def username_of(display_name: str) -> str:
 
 
 @operation(Access.HUMAN)
-def issue_link(actor: Actor, /, user_id: str) -> IssuedLink:
+def issue_link(actor: Actor, /, user_id: str, *, by_mail: bool = False) -> IssuedLink:
     """Make a link with which a person chooses a new password; the password stays until then.
 
-    Raises NotFound (bots too), Conflict ``invariant_violation`` for oneself and the deactivated.
+    Raises NotFound (bots too), Conflict ``invariant_violation`` for oneself and the deactivated,
+    and, ``by_mail``, for whom no mail may be sent to.
     """
     user = users.human(user_id)
     credentials.lock_exclusive(user.id)
@@ -77,11 +94,11 @@ def issue_link(actor: Actor, /, user_id: str) -> IssuedLink:
         raise Conflict("invariant_violation", "Change your own password in your profile.")
     if not user.is_active:
         raise Conflict("invariant_violation", "Activate this person first.")
-    return _issue(actor, user)
+    return _issue(actor, user, by_mail=by_mail)
 
 
-def _issue(actor: Actor, user: User) -> IssuedLink:
-    link = password_links.make(user)
+def _issue(actor: Actor, user: User, *, by_mail: bool) -> IssuedLink:
+    link = password_links.make(user, mail=mailing.send_link(user) if by_mail else None)
     record(actor, "user.updated", Target("user", user.id), password_link_issued=True)
     return link
 
@@ -99,6 +116,20 @@ def link_statuses(actor: Actor, user_ids: Iterable[str]) -> dict[str, LinkStatus
         .where(User.id.in_(list(user_ids)))
     )
     return {row.id: LinkStatus(row.has_password, row.expires_at) for row in rows}
+
+
+@operation(Access.PUBLIC)
+def request_reset(actor: Actor, *, email: str, peer: Peer, settings: Settings) -> None:
+    """Mail a link to choose a new password, if this is the confirmed address of a person.
+
+    That is looked up when the mail is sent, so a request does the same for every address. Opens its
+    own units of work. Raises NotFound where no mail is sent, InvalidField, RateLimited.
+    """
+    if not outbox.is_on():
+        raise NotFound("page", "forgot-password")
+    address = emails.new_email(email)
+    throttle.reserve(settings.secret_key, peer.address, address, "reset")
+    run_write(lambda: outbox.enqueue(MailKind.RESET, address, None))
 
 
 @operation(Access.PUBLIC)
@@ -141,6 +172,7 @@ def use_link(
         if password_links.owner_of(token) is None:
             raise _no_such_link()
         user = session.get_one(User, owner.id, populate_existing=True)
+        is_proof = password_links.proves(user)
         users.set_password(user, hashed)
         session.flush()
         sessions.end_all(user.id)
@@ -148,6 +180,8 @@ def use_link(
             sessions.end(actor.session_id)
         person = login.human_actor(user)
         record(person, "user.updated", Target("user", user.id), password_changed=True)
+        if is_proof:
+            emails.confirm(person, user)
         if second_factor.is_enabled(user.id):
             return login.step_of(user)
         return login.start_session(user, peer, settings)

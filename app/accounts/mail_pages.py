@@ -2,12 +2,17 @@
 
 from flask import Blueprint, Response
 
-from app.accounts import mailing
+from app.accounts import invitations, mailing
+from app.accounts.pages import peer
+from app.accounts.schemas import ForgotPasswordBody
+from app.config import settings_at_hand
 from app.core.context import FAILED
-from app.core.errors import NotFound
+from app.core.errors import NotFound, RateLimited
 from app.database.session import reading, run_write
 from app.http.current import current_request
 from app.http.flask_app import SEGMENT_KEY
+from app.mail import outbox
+from app.web.forms import Form, attempt, load_form
 from app.web.guard import actor, public, write
 from app.web.render import go, page
 
@@ -15,6 +20,7 @@ pages = Blueprint("account_mail_pages", __name__)
 
 # The token is taken out of the address before anything sees it.
 CONFIRM = "/mail/confirm/<token>"
+FORGOT = "/forgot-password"
 
 
 @pages.get(CONFIRM)
@@ -37,6 +43,39 @@ def confirm(token: str) -> Response:
     except NotFound:
         return _over()
     return page("accounts/email_confirmed.html")
+
+
+@pages.get(FORGOT)
+@public()
+def forgot_password() -> Response:
+    return _show_forgot(Form())
+
+
+@pages.post(FORGOT)
+@public()
+def request_reset() -> Response:
+    """Answer the same whether the address is anybody's."""
+    form = load_form(ForgotPasswordBody)
+
+    def ask() -> None:
+        invitations.request_reset(actor(), **form.data, peer=peer(), settings=settings_at_hand())
+
+    try:
+        if not attempt(form, ask):
+            return _show_forgot(form, 422)
+    except RateLimited as error:
+        minutes = -(-int(error.headers["Retry-After"]) // 60)
+        form.refuse("", f"Too many attempts. Try again in {minutes} min.")
+        response = _show_forgot(form, error.status)
+        response.headers.update(error.headers)
+        return response
+    return page("accounts/forgot_sent.html")
+
+
+def _show_forgot(form: Form, status: int = 200) -> Response:
+    if not outbox.is_on():
+        raise NotFound("page", "forgot-password")
+    return page("accounts/forgot.html", form=form, status=status)
 
 
 @pages.post("/profile/email/confirm")

@@ -1,12 +1,15 @@
 """Mail about accounts: what it says, and the link that confirms an address."""
 
-from app.accounts import emails
+from sqlalchemy import select
+
+from app.accounts import credentials, emails, password_links
 from app.accounts.login import human_actor
-from app.accounts.models import User
+from app.accounts.models import User, UserType
+from app.audit.service import Target, record
 from app.config import settings_at_hand
-from app.core.actor import Access, Actor, operation
+from app.core.actor import SYSTEM, Access, Actor, operation
 from app.core.clock import DAY_MS, HOUR_MS, now_ms
-from app.core.errors import NotFound, RateLimited
+from app.core.errors import Conflict, NotFound, RateLimited
 from app.core.redaction import REDACTED
 from app.database.session import session
 from app.mail import outbox, writing
@@ -23,6 +26,8 @@ def install() -> None:
     """Have these mails written here."""
     writing.install(MailKind.CONFIRM, _confirmation)
     writing.install(MailKind.CHANGED, _changed)
+    writing.install(MailKind.RESET, _reset, _prepare_reset)
+    writing.install(MailKind.INVITATION, _invitation)
 
 
 def ask_to_confirm(user: User) -> bool:
@@ -40,6 +45,23 @@ def tell_of_change(user: User, before: str | None) -> None:
     """Tell the address that was confirmed that it is the person's no more."""
     if before is not None:
         outbox.enqueue(MailKind.CHANGED, before, user.id)
+
+
+def send_link(user: User) -> Mail:
+    """Put the mail with a person's link to choose a password into the outbox.
+
+    An invitation goes to an address that nobody has confirmed: using its link does. Raises Conflict
+    ``invariant_violation`` where mail is off, or the address is missing or not confirmed.
+    """
+    is_invitation = user.password_hash is None
+    address = user.email if is_invitation else emails.proven(user)
+    if address is None:
+        raise Conflict("invariant_violation", "This person has no confirmed email address.")
+    kind = MailKind.INVITATION if is_invitation else MailKind.RESET
+    mail = outbox.enqueue(kind, address, user.id, has_token=True)
+    if mail is None:
+        raise Conflict("invariant_violation", "Mail is off. Send the link yourself.")
+    return mail
 
 
 def person_of(mail: Mail) -> User | None:
@@ -79,6 +101,67 @@ def _changed(mail: Mail) -> Letter | None:
         ),
         reason="If this was not you, tell the people who run it. No other mail follows.",
     )
+
+
+def _prepare_reset(mail: Mail) -> bool:
+    """Find out whose address it is and make their link; False where it is nobody's."""
+    if mail.user_id is not None:
+        return True
+    user = session.scalar(
+        select(User).where(
+            User.email == mail.address,
+            User.email_confirmed_at.is_not(None),
+            User.is_active,
+            User.type == UserType.HUMAN,
+        )
+    )
+    if user is None:
+        return False
+    credentials.lock_exclusive(user.id)
+    mail.user_id = user.id
+    mail.token_hash = credentials.hashed(password_links.make(user, mail=mail).token)
+    record(SYSTEM, "user.updated", Target("user", user.id), password_link_issued=True)
+    return True
+
+
+def _reset(mail: Mail) -> Letter | None:
+    user, link, settings = person_of(mail), _password_link(mail), settings_at_hand()
+    if user is None or user.email_confirmed_at is None or link is None:
+        return None
+    return Letter(
+        subject=f"Choose a new password for {settings.app_name}",
+        heading="Choose a new password",
+        paragraphs=(
+            f"This link sets a new password for {user.username}. It works once, for 24 hours. "
+            "Your password stays as it is until you use it.",
+        ),
+        button=("Choose a password", link),
+        reason="If you did not ask for this, ignore this mail.",
+    )
+
+
+def _invitation(mail: Mail) -> Letter | None:
+    user, link, settings = person_of(mail), _password_link(mail), settings_at_hand()
+    if user is None or user.password_hash is not None or link is None:
+        return None
+    return Letter(
+        subject=f"Your invitation to {settings.app_name}",
+        heading=f"Join {settings.app_name}",
+        paragraphs=(
+            f"You were invited as {user.username}. Choose a password to log in. The link works "
+            "once, for 24 hours.",
+        ),
+        button=("Choose a password", link),
+        reason="If you do not know who invited you, ignore this mail. No other mail follows.",
+    )
+
+
+def _password_link(mail: Mail) -> str | None:
+    """The address of the link of this mail, while it is the person's newest and not over."""
+    token = outbox.stored_token(mail)
+    if token is None or password_links.owner_of(token) is None:
+        return None
+    return f"{settings_at_hand().base_url}/password/{token}"
 
 
 def _is_over(mail: Mail) -> bool:

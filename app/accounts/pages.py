@@ -125,7 +125,14 @@ def _show_login(form: Form, target: str, status: int = 200, wait: int = 0) -> Re
     """
     if is_htmx():
         return partial("accounts/again.html", form=form, status=status)
-    return page("accounts/login.html", form=form, next=target, wait=wait, status=status)
+    return page(
+        "accounts/login.html",
+        form=form,
+        next=target,
+        wait=wait,
+        sends_mail=outbox.is_on(),
+        status=status,
+    )
 
 
 def enter(opened: OpenedSession | LoginStep, target: str) -> Response:

@@ -8,17 +8,23 @@ from app.accounts import credentials
 from app.accounts.models import PasswordLink, User
 from app.core.clock import HOUR_MS, now_ms
 from app.database.session import session
+from app.mail import outbox
+from app.mail.models import Mail
 
 LIFETIME_MS = 24 * HOUR_MS
 
 
 @dataclass(frozen=True, slots=True)
 class IssuedLink:
-    """A link just made; ``token`` goes into its address and is known nowhere else."""
+    """A link just made; ``token`` goes into its address and is known nowhere else.
+
+    One that was ``mailed_to`` an address is shown to nobody.
+    """
 
     user: User
     token: str
     expires_at: int
+    mailed_to: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,19 +37,22 @@ class LinkOwner:
     has_password: bool
 
 
-def make(user: User) -> IssuedLink:
-    """Make the person's link; the one before ends."""
+def make(user: User, *, mail: Mail | None = None) -> IssuedLink:
+    """Make the person's link, that of a mail if one is given; the one before ends."""
     end(user.id)
-    token, created_at = credentials.new_secret(), now_ms()
+    token = credentials.new_secret() if mail is None else outbox.token_of(mail.id)
+    mailed_to = None if mail is None else mail.address
+    created_at = now_ms()
     link = PasswordLink(
         user_id=user.id,
         token_hash=credentials.hashed(token),
         created_at=created_at,
         expires_at=created_at + LIFETIME_MS,
+        mailed_to=mailed_to,
     )
     session.add(link)
     session.flush()
-    return IssuedLink(user, token, link.expires_at)
+    return IssuedLink(user, token, link.expires_at, mailed_to)
 
 
 def end(user_id: str) -> None:
@@ -68,3 +77,11 @@ def owner_of(token: str) -> LinkOwner | None:
         )
     ).first()
     return None if row is None else LinkOwner(*row)
+
+
+def proves(user: User) -> bool:
+    """Whether whoever has the person's link has it from a mail to the person's address."""
+    mailed_to = session.scalar(
+        select(PasswordLink.mailed_to).where(PasswordLink.user_id == user.id)
+    )
+    return mailed_to is not None and mailed_to == user.email

@@ -16,6 +16,7 @@ from app.core.errors import Conflict, InvalidField, NotFound
 from app.database.session import reading
 from app.http.current import current_request
 from app.http.flask_app import SEGMENT_KEY
+from app.mail import outbox
 from app.web.forms import Form, attempt, load_form, submit
 from app.web.guard import actor, public, safe_next, write
 from app.web.render import go, page
@@ -58,8 +59,11 @@ def invite_from_form() -> tuple[Form, IssuedLink | None]:
 
 @pages.post("/people/<user_id>/link")
 def issue_link(user_id: str) -> Response:
+    by_mail = request.form.get("by_mail") == "true"
     try:
-        issued: IssuedLink = write(lambda person: invitations.issue_link(person, user_id))
+        issued: IssuedLink = write(
+            lambda person: invitations.issue_link(person, user_id, by_mail=by_mail)
+        )
     except Conflict as error:
         return _show(Form(), refused=error.message, status=409)
     return _show(Form(), issued=issued)
@@ -107,19 +111,22 @@ def _show(
         next_cursor=listed.next_cursor,
         form=form,
         link=link_of(issued) if issued is not None else None,
+        sends_mail=outbox.is_on(),
         refused=refused,
         status=status,
     )
 
 
 def link_of(issued: IssuedLink) -> dict[str, Any]:
-    """The context of ``accounts/_link.html``; marks the response as one that shows a secret."""
-    g.shows_secret = True
+    """The context of ``accounts/_link.html``; a response that shows the secret is marked."""
+    is_shown = issued.mailed_to is None
+    g.shows_secret = is_shown
     return {
+        "mailed_to": issued.mailed_to,
         "name": issued.user.display_name,
         "username": issued.user.username,
         "is_invitation": issued.user.password_hash is None,
-        "address": f"{settings_at_hand().base_url}/password/{issued.token}",
+        "address": f"{settings_at_hand().base_url}/password/{issued.token}" if is_shown else "",
         "ends_at": issued.expires_at,
     }
 

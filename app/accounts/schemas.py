@@ -184,6 +184,14 @@ class InvitationBody(StrictSchema):
 
     display_name = Text(required=True, metadata=DISPLAY_NAME)
     username = Text(metadata=USERNAME)
+    email = Text(metadata=EMAIL)
+    by_mail = Flag()
+
+
+class ForgotPasswordBody(StrictSchema):
+    """The address of whoever forgot a password."""
+
+    email = Text(required=True, metadata=EMAIL)
 
 
 class ChoosePasswordBody(StrictSchema):

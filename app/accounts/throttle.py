@@ -11,6 +11,7 @@ import ipaddress
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from sqlalchemy import or_, select, update
@@ -33,6 +34,7 @@ WINDOW_MS = 15 * MINUTE_MS
 LOCK_ATTEMPTS = 5
 
 Kind = Literal["address", "username"]
+Purpose = Literal["login", "reset"]
 Hit = tuple[int, str]
 
 
@@ -61,18 +63,21 @@ class Exhausted:
     unrecorded: tuple[Bucket, ...]
 
 
-def buckets_of(secret_key: str, address: str, username: str | None) -> tuple[Bucket, ...]:
+def buckets_of(
+    secret_key: str, address: str, username: str | None, purpose: Purpose = "login"
+) -> tuple[Bucket, ...]:
     """The windows of an attempt, in the order in which all lock them: the widest first.
 
     ``username`` is in the form in which it is looked up, or None for an attempt that names nobody.
-    The keys are HMACs, so rows reveal nobody.
+    Each ``purpose`` has windows of its own. The keys are HMACs, so rows reveal nobody.
     """
+    keyed = partial(_keyed, secret_key, purpose)
     network, site = network_of(address), site_of(address)
-    windows = [Bucket("address", _keyed(secret_key, "address", network))]
+    windows = [Bucket("address", keyed("address", network))]
     if site is not None:
-        windows.insert(0, Bucket("address", _keyed(secret_key, "address", site), SITE_LIMIT))
+        windows.insert(0, Bucket("address", keyed("address", site), SITE_LIMIT))
     if username is not None:
-        windows.append(Bucket("username", _keyed(secret_key, "username", username)))
+        windows.append(Bucket("username", keyed("username", username)))
     return tuple(windows)
 
 
@@ -105,14 +110,16 @@ def _prefix(address: ipaddress.IPv6Address, length: int) -> str:
     return f"{ipaddress.IPv6Address(int(address) >> rest << rest)}/{length}"
 
 
-def _keyed(secret_key: str, kind: Kind, value: str) -> str:
-    message = f"login:{kind}:{value}".encode()
+def _keyed(secret_key: str, purpose: Purpose, kind: Kind, value: str) -> str:
+    message = f"{purpose}:{kind}:{value}".encode()
     return hmac.new(secret_key.encode(), message, hashlib.sha256).hexdigest()
 
 
-def reserve(secret_key: str, address: str, username: str | None) -> LoginAttempt:
+def reserve(
+    secret_key: str, address: str, username: str | None, purpose: Purpose = "login"
+) -> LoginAttempt:
     """Add an attempt to its windows; raises RateLimited, audited once per full window."""
-    buckets = buckets_of(secret_key, address, username)
+    buckets = buckets_of(secret_key, address, username, purpose)
     outcome = run_write(lambda: _reserve(buckets))
     if isinstance(outcome, LoginAttempt):
         return outcome

@@ -98,8 +98,11 @@ def prepare_human(
     return NewHuman(username, display_name, hashed, email)
 
 
-def add_human(actor: Actor | None, new: NewHuman) -> User:
-    """Insert a human and record it, without an actor as done by the new human."""
+def add_human(actor: Actor | None, new: NewHuman, *, confirms: bool = True) -> User:
+    """Insert a human and record it, without an actor as done by the new human.
+
+    ``confirms`` mails a link that confirms the address.
+    """
     user = insert_user(
         UserType.HUMAN,
         new.username,
@@ -115,7 +118,8 @@ def add_human(actor: Actor | None, new: NewHuman) -> User:
         username=new.username,
         display_name=new.display_name,
     )
-    mailing.ask_to_confirm(user)
+    if confirms:
+        mailing.ask_to_confirm(user)
     return user
 
 

@@ -13,6 +13,7 @@ from app.config import settings_at_hand
 from app.core.actor import Actor
 from app.core.errors import Conflict, NotFound
 from app.database.session import reading
+from app.mail import outbox
 from app.projects import samples
 from app.projects import service as projects
 from app.projects.schemas import ProjectCreate
@@ -59,6 +60,7 @@ def _people_step(form: Form, *, issued: IssuedLink | None = None, status: int = 
         form=form,
         people=people,
         link=link_of(issued) if issued is not None else None,
+        sends_mail=outbox.is_on(),
         status=status,
     )
 

@@ -30,6 +30,7 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
         assets.serve assets.colors help_pages.llms health.healthz health.readyz mcp.endpoint
         openapi.openapi_json integration_events.receive feeds_pages.calendar feeds_pages.activity
         account_mail_pages.show_confirmation account_mail_pages.confirm
+        account_mail_pages.forgot_password account_mail_pages.request_reset
     """),
     "everything": (("own",), """
         people_pages.people people_pages.add_person accounts_pages.profile
