@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 
+import orjson
 import rfc8785
 
 # Largest whole number that JSON of RFC 8785 can hold.
@@ -12,10 +13,25 @@ _LARGEST = 2**53 - 1
 
 def canonical(value: Any) -> bytes:
     """The one form of a JSON value that is hashed; larger numbers become text."""
+    if _is_plain(value):
+        # The same bytes in a tenth of the time.
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     try:
         return rfc8785.dumps(value)
     except rfc8785.CanonicalizationError:
         return rfc8785.dumps(_within_bounds(value))
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether orjson writes it as RFC 8785 says: not so floats, and the order of some names."""
+    kind = type(value)
+    if kind is str or kind is bool or value is None:
+        return True
+    if kind is int:
+        return bool(-_LARGEST <= value <= _LARGEST)
+    if kind is dict:
+        return all(name.isascii() and _is_plain(inner) for name, inner in value.items())
+    return kind is list and all(_is_plain(inner) for inner in value)
 
 
 def _within_bounds(value: Any) -> Any:

@@ -3,8 +3,8 @@
 import json
 from hashlib import sha256
 
-import orjson
 import pytest
+import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -64,6 +64,30 @@ def test_numbers_beyond_json_are_text():
     }
 
 
-@given(st.dictionaries(st.text("abc_"), st.text() | st.integers(0, 9) | st.none()))
-def test_simple_objects_are_as_another_library_writes_them(value):
-    assert merkle.canonical(value) == orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+_SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers(1 - 2**53, 2**53 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text()
+)
+_VALUES = st.recursive(
+    _SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8
+)
+
+
+@given(_VALUES)
+def test_every_value_is_as_the_library_of_the_standard_writes_it(value):
+    assert merkle.canonical(value) == rfc8785.dumps(value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    ['\x00\x1f\x7f\x80\u2028\ud7ff\ufb33\U0001f600"\\/', {"\ufb33": 1, "\U0001f600": 2}, 1e21],
+)
+def test_odd_characters_and_orders_are_those_of_the_standard(value):
+    assert merkle.canonical([value]) == rfc8785.dumps([value])
+
+
+def test_larger_numbers_become_text():
+    assert merkle.canonical({"a": [2**53]}) == b'{"a":["9007199254740992"]}'
