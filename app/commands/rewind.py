@@ -16,8 +16,10 @@ from app.core.context import on_behalf_of, telling_webhooks
 from app.core.text import named
 from app.database.session import reading, run_write
 from app.projects.command_line import acting_human, bot_id_of, live_project_id
+from app.rewind.others import LogReading
+from app.rewind.previewing import preview_steps
 from app.rewind.scope import RewindScope, moment_of
-from app.rewind.service import count_events, preview_step, rewind_step
+from app.rewind.service import count_events, rewind_step
 from app.rewind.wording import RewindSummary, kept_lines, named_subjects
 
 T = TypeVar("T")
@@ -81,8 +83,9 @@ def rewind(
 
 def _rewind(actor: Actor, scope: RewindScope, summary: RewindSummary, bar: Any) -> None:
     beyond: str | None = None
+    log = LogReading()
     while True:
-        step = run_write(partial(rewind_step, actor, scope, beyond=beyond))
+        step = run_write(partial(rewind_step, actor, scope, beyond=beyond, log=log))
         summary.add(step)
         bar.update(step.events)
         beyond = step.beyond
@@ -91,16 +94,9 @@ def _rewind(actor: Actor, scope: RewindScope, summary: RewindSummary, bar: Any) 
 
 
 def _preview(actor: Actor, scope: RewindScope, summary: RewindSummary, bar: Any) -> None:
-    beyond: str | None = None
-    foreseen: dict[Any, Any] = {}
-    while True:
-        with reading():
-            step = preview_step(actor, scope, foreseen, beyond=beyond)
+    for step in preview_steps(actor, scope):
         summary.add(step)
         bar.update(step.events)
-        beyond = step.beyond
-        if beyond is None:
-            return
 
 
 def _chunks(values: Iterable[T]) -> Iterator[list[T]]:

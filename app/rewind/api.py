@@ -10,7 +10,7 @@ from app.database.session import reading
 from app.projects import loaders
 from app.rest.answers import NO_CONTENT, Answer
 from app.rest.routing import Api, Call
-from app.rewind import previewing, service
+from app.rewind import others, previewing, service
 from app.rewind.schemas import (
     KeptQuery,
     KeptValueOut,
@@ -126,7 +126,10 @@ def step(call: Call) -> Answer:
     given = dict(call.body)
     beyond = given.pop("beyond")
     scope = _scope(call, given)
-    taken = service.rewind_step(call.actor, scope, beyond=beyond)
+    log = others.resumed(scope)
+    taken = service.rewind_step(call.actor, scope, beyond=beyond, log=log)
+    if taken.beyond is not None:
+        others.keep(scope, log)
     summary = RewindSummary(most=0)
     summary.add(taken)
     return Answer(

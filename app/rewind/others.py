@@ -8,11 +8,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, or_, select
+from sqlalchemy import ColumnElement, and_, bindparam, case, func, or_, select
 
 from app.audit.catalogue import EVENTS, UNDO_OF
 from app.audit.models import AuditEvent
-from app.database.session import AnyRow, session
+from app.database.columns import Id
+from app.database.session import AnyRow, Prepared, session
 from app.rewind.scope import RewindScope
 
 # A subject (its kind and id) and what of it: a field, a label, or one of the words below.
@@ -24,6 +25,8 @@ ANYTHING = "*"
 
 # Events that are read at once.
 CHUNK = 500
+# Keys, events and tickets that are kept from step to step.
+MOST_KNOWN = 200_000
 _COLUMNS = (
     AuditEvent.id,
     AuditEvent.event_type,
@@ -159,12 +162,70 @@ def targets_of(events: Iterable[AuditEvent], subject: str) -> set[str]:
     return {one.target_id for one in events if one.event_type.startswith(prefix) and one.target_id}
 
 
-def read(scope: RewindScope, events: Sequence[AuditEvent]) -> OtherWrites:
+@dataclass(slots=True)
+class LogReading:
+    """What the steps of one rewind have read of the log, so that each reads only what is new.
+
+    ``known`` has for each ticket the time (ms) from which on its events were read, and how many
+    there are. Where the log has another number by then, all of them are read again.
+    """
+
+    found: OtherWrites = field(default_factory=OtherWrites)
+    known: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    # What the step before wrote, which may have been rolled back: its last event, and the ticket
+    # of each.
+    pending: tuple[str, list[str]] | None = None
+
+    def confirm(self) -> None:
+        """Count what the step before has written, if that was committed."""
+        last_id, ticket_ids = self.pending or ("", [])
+        self.pending = None
+        found = select(AuditEvent.id).where(AuditEvent.id == last_id)
+        if not ticket_ids or session.scalar(found) is None:
+            return
+        for ticket_id in ticket_ids:
+            if ticket_id in self.known:
+                since, count = self.known[ticket_id]
+                self.known[ticket_id] = since, count + 1
+
+    def make_room(self) -> None:
+        if len(self.found.last) + len(self.found.undone) + len(self.known) > MOST_KNOWN:
+            self.found, self.known = OtherWrites(), {}
+
+
+# What rewinds that go on have read, for their next requests. One at a time takes it.
+_kept: dict[RewindScope, LogReading] = {}
+MOST_KEPT = 4
+
+
+def resumed(scope: RewindScope) -> LogReading:
+    """What an earlier request of this rewind has read, if this process answered it."""
+    return _kept.pop(scope, None) or LogReading()
+
+
+def keep(scope: RewindScope, log: LogReading) -> None:
+    if len(_kept) >= MOST_KEPT:
+        _kept.clear()
+    _kept[scope] = log
+
+
+_IS_KNOWN = case((AuditEvent.created_at >= bindparam("since"), 1), else_=0)
+_COUNT = Prepared(
+    select(func.count().label("all"), func.coalesce(func.sum(_IS_KNOWN), 0).label("known")).where(
+        AuditEvent.ticket_id == bindparam("ticket_id", type_=Id()),
+        AuditEvent.created_at >= bindparam("oldest"),
+    )
+)
+
+
+def read(scope: RewindScope, events: Sequence[AuditEvent], log: LogReading) -> OtherWrites:
     """What others wrote after the oldest of these events on what the events are about."""
-    found = OtherWrites()
+    log.confirm()
+    log.make_room()
     oldest = min(event.created_at for event in events)
     tickets = set().union(*(tickets_of(event) for event in events))
-    subjects: list[ColumnElement[bool]] = [AuditEvent.ticket_id.in_(tickets)] if tickets else []
+    subjects = _of_tickets(tickets, oldest, log)
     for subject in _SUBJECTS:
         targets = targets_of(events, subject)
         if targets:
@@ -173,8 +234,30 @@ def read(scope: RewindScope, events: Sequence[AuditEvent]) -> OtherWrites:
             subjects.append(AuditEvent.event_type.in_(of_type) & AuditEvent.target_id.in_(targets))
     for of_subject in subjects:
         for chunk in _chunks(and_(of_subject, scope.others()), oldest):
-            _add(scope, found, chunk)
-    return found
+            _add(scope, log.found, chunk)
+    return log.found
+
+
+def _of_tickets(
+    ticket_ids: Iterable[str], oldest: int, log: LogReading
+) -> list[ColumnElement[bool]]:
+    """What is still to be read of these tickets; notes that it is known.
+
+    Events are counted before they are read, so that one that commits meanwhile is missing in the
+    number, and read by the next step.
+    """
+    new, older = list[str](), list[ColumnElement[bool]]()
+    for ticket_id in sorted(ticket_ids):
+        since, known = log.known.get(ticket_id, (oldest, -1))
+        start = min(oldest, since)
+        row = _COUNT.first(ticket_id=ticket_id, oldest=start, since=since)
+        log.known[ticket_id] = start, row.all
+        if row.known != known:
+            new.append(ticket_id)
+        elif start < since:
+            of_ticket = AuditEvent.ticket_id == ticket_id
+            older.append(and_(of_ticket, AuditEvent.created_at < since))
+    return [*([AuditEvent.ticket_id.in_(new)] if new else []), *older]
 
 
 def _chunks(condition: ColumnElement[bool], oldest: int) -> Iterator[Sequence[AnyRow]]:

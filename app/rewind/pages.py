@@ -14,10 +14,12 @@ from app.core.clock import iso, now_ms
 from app.core.errors import InvalidField
 from app.core.ids import as_uuid
 from app.core.lanes import Lane, require
+from app.database.pagination import Page
 from app.database.session import reading
 from app.projects.loaders import visible_by_key
 from app.projects.pages import project_options
-from app.rewind.previewing import COUNTED, MOST_PREVIEWED, preview
+from app.rewind import others
+from app.rewind.previewing import COUNTED, MOST_PREVIEWED, list_kept, preview
 from app.rewind.scope import MOST_REQUESTS, RewindScope, moment_of
 from app.rewind.service import (
     RewindStep,
@@ -127,12 +129,13 @@ def _page(done: RewindSummary, beyond: str) -> Response:
         asked = _read(form)
         options = project_options()
     summary, total = RewindSummary(), 0
-    if asked.scope is not None and not beyond:
+    cursor = request.args.get("kept")
+    if asked.scope is not None and not beyond and not cursor:
         summary, total = preview(actor(), asked.scope)
+    stays = _kept(asked.scope, summary, cursor, total) if asked.scope else Page([], None)
     with reading():
         listed = list(summary.subjects.items())[:MOST_LISTED]
         names = named_subjects(subject for subject, _ in listed)
-        kept = kept_lines(summary.kept)
     return page(
         "rewind/show.html",
         form=form,
@@ -146,9 +149,19 @@ def _page(done: RewindSummary, beyond: str) -> Response:
         counted=COUNTED,
         previewed=MOST_PREVIEWED,
         listed=[(names[subject], back, kept) for subject, (back, kept) in listed],
-        kept=kept,
+        kept=stays.data,
+        more_kept=f"{asked.address}&kept={stays.next_cursor}" if stays.next_cursor else "",
+        is_later_page=bool(cursor),
         status=422 if form.errors else 200,
     )
+
+
+def _kept(scope: RewindScope, summary: RewindSummary, cursor: str | None, total: int) -> Page:
+    """A page of what stands; a short list is that of the preview."""
+    if cursor or summary.kept_count > MOST_LISTED or total > MOST_PREVIEWED:
+        return list_kept(actor(), scope, limit=MOST_LISTED, cursor=cursor or None)
+    with reading():
+        return Page(kept_lines(summary.kept), None)
 
 
 @pages.post(f"{PATH}/step")
@@ -182,14 +195,18 @@ def _steps(asked: RewindRequest, summary: RewindSummary) -> str | None:
     scope, started = asked.scope, time.monotonic()
     assert scope is not None  # noqa: S101 - for the type checker: the callers have looked
     beyond = as_uuid(request.form.get("beyond", ""))
+    log = others.resumed(scope)
     while True:
         # Like every write of a page, each step checks the session again.
-        taken: RewindStep = write(partial(rewind_step, scope=scope, beyond=beyond))
+        taken: RewindStep = write(partial(rewind_step, scope=scope, beyond=beyond, log=log))
         summary.add(taken)
         beyond = taken.beyond
         is_late = time.monotonic() - started > STEP_SECONDS
         if beyond is None or is_late or summary.events >= STEP_EVENTS:
-            return beyond
+            break
+    if beyond is not None:
+        others.keep(scope, log)
+    return beyond
 
 
 @pages.post(f"{PATH}/value")

@@ -7,6 +7,7 @@ from app.core.actor import Access, Actor, operation
 from app.core.ids import next_above
 from app.database.pagination import Cursor, Page, decode, encode
 from app.database.session import reading
+from app.rewind.others import LogReading
 from app.rewind.scope import RewindScope
 from app.rewind.service import Fate, RewindStep, RewoundValue, count_events, preview_step
 from app.rewind.wording import RewindSummary, kept_lines
@@ -22,9 +23,10 @@ def preview_steps(
 ) -> Iterator[RewindStep]:
     """All steps of a preview, the newest first, each read in a unit of work of its own."""
     foreseen: dict[Any, Any] = {}
+    log = LogReading()
     while True:
         with reading():
-            step = preview_step(actor, scope, foreseen, beyond=beyond)
+            step = preview_step(actor, scope, foreseen, log, beyond=beyond)
         yield step
         beyond = step.beyond
         if beyond is None:

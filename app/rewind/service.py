@@ -15,13 +15,14 @@ from sqlalchemy import select
 
 from app.accounts.models import User, UserType
 from app.audit.models import AuditEvent
+from app.audit.service import Recorded, collecting
 from app.core.actor import Access, Actor, operation
 from app.core.context import undoing
 from app.core.errors import Conflict, DomainError, InvalidField, NotFound
 from app.database.locks import Lock, acquire
 from app.database.session import by_id, savepoint, session
 from app.rewind import file_parts, others, text_parts, ticket_parts
-from app.rewind.others import Key, OtherWrite, targets_of, tickets_of
+from app.rewind.others import Key, LogReading, OtherWrite, targets_of, tickets_of
 from app.rewind.parts import RewindPart, RewindView, short
 from app.rewind.scope import MOST_REQUESTS, RewindScope
 from app.sticky_notes.models import StickyNote
@@ -96,8 +97,17 @@ def count_events(actor: Actor, scope: RewindScope, most: int) -> int:
 
 
 @operation(Access.HUMAN)
-def rewind_step(actor: Actor, scope: RewindScope, *, beyond: str | None = None) -> RewindStep:
-    """Take back the next events of the scope, the newest first, in the current transaction."""
+def rewind_step(
+    actor: Actor,
+    scope: RewindScope,
+    *,
+    beyond: str | None = None,
+    log: LogReading | None = None,
+) -> RewindStep:
+    """Take back the next events of the scope, the newest first, in the current transaction.
+
+    ``log`` is what the steps before have read.
+    """
     check_scope(actor, scope)
     events = scope.events(TYPES, BATCH + 1, beyond=beyond)
     batch = events[:BATCH]
@@ -105,9 +115,14 @@ def rewind_step(actor: Actor, scope: RewindScope, *, beyond: str | None = None) 
     if not batch:
         return step
     _lock(batch)
-    view = RewindView(scope.user_id, others.read(scope, batch))
+    log = log or LogReading()
+    view = RewindView(scope.user_id, others.read(scope, batch, log))
+    recorded: list[Recorded] = []
     for event in batch:
-        step.values += _take_back(actor, event, view)
+        step.values += _take_back(actor, event, view, recorded)
+    if recorded:
+        tickets = [one.target.ticket_id for one in recorded if one.target.ticket_id]
+        log.pending = recorded[-1].id, tickets
     step.beyond = batch[-1].id if len(events) > BATCH else None
     return step
 
@@ -133,10 +148,12 @@ def _lock(events: Sequence[AuditEvent]) -> None:
         session.scalars(statement.with_for_update(key_share=True)).all()
 
 
-def _take_back(actor: Actor, event: AuditEvent, view: RewindView) -> list[RewoundValue]:
+def _take_back(
+    actor: Actor, event: AuditEvent, view: RewindView, recorded: list[Recorded]
+) -> list[RewoundValue]:
     judged = list(_judged(event, view))
     parts = [part for part, value in judged if value.fate is Fate.BACK]
-    refusals = _put_back(actor, event, parts) if parts else {}
+    refusals = _put_back(actor, event, parts, recorded) if parts else {}
     return [_refused(value, refusals.get(value.name)) for _, value in judged]
 
 
@@ -146,20 +163,23 @@ def _refused(value: RewoundValue, message: str | None) -> RewoundValue:
     return replace(value, fate=Fate.KEPT, why=message)
 
 
-def _put_back(actor: Actor, event: AuditEvent, parts: Sequence[RewindPart]) -> dict[str, str]:
+def _put_back(
+    actor: Actor, event: AuditEvent, parts: Sequence[RewindPart], recorded: list[Recorded]
+) -> dict[str, str]:
     """Put the parts back at once, else one by one; the messages of those that a verb refuses."""
     with undoing(event.id):
         try:
-            with savepoint():
+            with collecting() as now_recorded, savepoint():
                 WAYS[event.event_type].act(actor, event, parts)
         except DomainError as error:
             if len(parts) == 1:
                 return {parts[0].name: error.message}
         else:
+            recorded += now_recorded
             return {}
     refusals: dict[str, str] = {}
     for part in parts:
-        refusals |= _put_back(actor, event, [part])
+        refusals |= _put_back(actor, event, [part], recorded)
     return refusals
 
 
@@ -197,11 +217,17 @@ def _fate(
 
 @operation(Access.HUMAN)
 def preview_step(
-    actor: Actor, scope: RewindScope, foreseen: dict[Key, Any], *, beyond: str | None = None
+    actor: Actor,
+    scope: RewindScope,
+    foreseen: dict[Key, Any],
+    log: LogReading,
+    *,
+    beyond: str | None = None,
 ) -> RewindStep:
     """What a rewind would do with the next events; refusals by the verbs are not foreseen.
 
-    ``foreseen`` carries what the steps before would change, and is added to.
+    ``foreseen`` carries what the steps before would change, ``log`` what they have read; both are
+    added to.
     """
     check_scope(actor, scope)
     events = scope.events(TYPES, READ_AT_ONCE + 1, beyond=beyond)
@@ -209,7 +235,7 @@ def preview_step(
     step = RewindStep(len(batch))
     if not batch:
         return step
-    view = RewindView(scope.user_id, others.read(scope, batch), foreseen)
+    view = RewindView(scope.user_id, others.read(scope, batch, log), foreseen)
     for event in batch:
         for part, value in _judged(event, view):
             step.values.append(value)
@@ -230,7 +256,7 @@ def put_back_anyway(actor: Actor, scope: RewindScope, event_id: str, name: str) 
     if event is None or event.event_type not in WAYS or not scope.holding([event.id]):
         raise NotFound("audit_event", event_id)
     _lock([event])
-    view = RewindView(scope.user_id, others.read(scope, [event]))
+    view = RewindView(scope.user_id, others.read(scope, [event], LogReading()))
     for part, value in _judged(event, view):
         if part.name == name:
             if value.fate is not Fate.EQUAL:

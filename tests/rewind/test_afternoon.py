@@ -14,6 +14,7 @@ from app.audit.models import AuditEvent
 from app.core.actor import Actor, ActorKind
 from app.core.clock import iso, now_ms
 from app.database.session import reading, run_write, session
+from app.rewind.others import LogReading
 from app.rewind.scope import RewindScope
 from app.rewind.service import Fate, preview_step, rewind_step
 from tests.rewind.afternoon import Afternoon
@@ -57,15 +58,18 @@ def all_steps(one_step):
 
 
 def rewind(actor, scope):
-    return all_steps(lambda beyond: run_write(lambda: rewind_step(actor, scope, beyond=beyond)))
+    log = LogReading()
+    return all_steps(
+        lambda beyond: run_write(lambda: rewind_step(actor, scope, beyond=beyond, log=log))
+    )
 
 
 def preview(actor, scope):
-    foreseen = {}
+    foreseen, log = {}, LogReading()
 
     def step(beyond):
         with reading():
-            return preview_step(actor, scope, foreseen, beyond=beyond)
+            return preview_step(actor, scope, foreseen, log, beyond=beyond)
 
     return all_steps(step)
 

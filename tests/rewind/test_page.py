@@ -1,5 +1,6 @@
 """The page of a rewind: preview, steps, and what stands."""
 
+import html
 import re
 
 import pytest
@@ -26,13 +27,13 @@ def page(world):
     return call
 
 
-def words(html):
-    return " ".join(re.sub(r"<[^>]+>", " ", html).split())
+def words(text):
+    return " ".join(re.sub(r"<[^>]+>", " ", text).split())
 
 
-def fields(html, action="/rewind"):
+def fields(text, action="/rewind"):
     """The hidden fields of the form with this action."""
-    form = re.search(rf'<form[^>]* method="post" action="{action}".*?</form>', html, re.S)[0]
+    form = re.search(rf'<form[^>]* method="post" action="{action}".*?</form>', text, re.S)[0]
     return dict(re.findall(r'type="hidden" name="([^"]+)" value="([^"]*)"', form))
 
 
@@ -123,3 +124,28 @@ def test_an_own_import_is_rewound_and_that_of_others_is_nothing(world, page):
     assert world.cast.bo.get(f"/tickets/{answer.json['id']}").status_code == 410
     many = "&".join(f"request={event.id}" for event in events(world.app) * 30)
     page(f"/rewind?{many}", status=200)
+
+
+def test_more_than_a_page_of_what_stands(world, page, monkeypatch):
+    monkeypatch.setattr(pages, "MOST_LISTED", 2)
+    for title in ("One", "Two", "Three"):
+        ticket = world.make(world.cast.ada, title)
+        world.smith("PATCH", f"/tickets/{ticket}", title=f"{title} by the bot")
+        world.bo("PATCH", f"/tickets/{ticket}", title=f"{title} by Bo")
+    shown = page("/rewind?bot=smith&since=1h")
+    assert "3 values stay as they are. The first 2:" in words(shown)
+    more = html.unescape(re.search(r'href="([^"]+)#kept">Show more', shown)[1])
+    last = page(more)
+    assert "One by Bo. Before: One" in words(last)
+    assert "Two by Bo" not in words(last)
+    assert "Show more" not in last
+    assert "Back to the preview" in last
+    page(f"{more}x", status=400)
+
+
+def test_an_own_request_is_rewound_from_the_audit_log(world, page):
+    answer = world.cast.bo.post(f"{world.project}/tickets", {"title": "Imported"})
+    address = f"/audit?span=all&request_id={answer.headers['X-Request-Id']}"
+    link = f'href="/rewind?request={answer.headers["X-Request-Id"]}"'
+    assert link in page(address, caller=world.cast.bo)
+    assert "Rewind" not in words(page(address))

@@ -5,7 +5,8 @@ import pytest
 from app.audit.catalogue import EVENTS, UNDO_OF
 from app.core.actor import Actor, ActorKind
 from app.core.errors import Conflict, Forbidden, InvalidField, NotFound
-from app.rewind.service import WAYS, Fate
+from app.rewind.others import LogReading, OtherWrites
+from app.rewind.service import WAYS, Fate, rewind_step
 from app.undo.service import undo_event
 from tests.support.cast import in_app
 from tests.support.story import events
@@ -258,3 +259,51 @@ def test_an_own_import_is_rewound_by_its_requests(world):
     world.rewind(world.scope(user_id=world.cast.ada.user_id, request_ids=(request_id,)))
     titles = [ticket["title"] for ticket in world.now(f"{world.project}/tickets")["data"]]
     assert titles == ["By hand", "A ticket"]
+
+
+def test_each_event_of_one_ticket_is_read_once(world, monkeypatch):
+    """However many steps a rewind takes, and what it writes itself is not read at all."""
+    monkeypatch.setattr("app.rewind.service.BATCH", 5)
+    read = []
+    add = OtherWrites.add
+    monkeypatch.setattr(OtherWrites, "add", lambda self, row: (read.append(row.id), add(self, row)))
+    path = f"/tickets/{world.ticket}"
+    for number in range(20):
+        world.smith("PATCH", path, title=f"Smith {number}")
+        world.bo("PATCH", path, priority=("low", "high")[number % 2])
+    scope, log, beyond = world.scope(), LogReading(), None
+    for number in range(4):
+        beyond = in_app(
+            world.app, lambda at=beyond: rewind_step(world.ada, scope, beyond=at, log=log)
+        ).beyond
+        if number == 1:
+            assert len(read) == len(set(read)) <= 10 + 1
+    assert (beyond, len(read)) == (None, 20)
+    assert world.now()["title"] == "A ticket"
+
+
+def test_what_others_write_between_two_steps_stands(world, monkeypatch):
+    """Also where a step was rolled back, and theirs are as many events as it would have written."""
+    monkeypatch.setattr("app.rewind.service.BATCH", 2)
+    path = f"/tickets/{world.ticket}"
+    world.smith("PATCH", path, title="By the bot")
+    for priority in ("low", "high", "urgent"):
+        world.smith("PATCH", path, priority=priority)
+    scope, log = world.scope(), LogReading()
+
+    def step(beyond=None):
+        return rewind_step(world.ada, scope, beyond=beyond, log=log)
+
+    def and_fails():
+        step()
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        in_app(world.app, and_fails)
+    for title in ("By Bo", "By Bo again"):
+        world.bo("PATCH", path, title=title)
+    first = in_app(world.app, step)
+    last = in_app(world.app, lambda: step(first.beyond))
+    assert [value.fate for value in last.values if value.name == "title"] == [Fate.KEPT]
+    assert world.now()["title"] == "By Bo again"
+    assert world.now()["priority"] == "medium"

@@ -95,6 +95,7 @@ def index() -> Response:
         block="results",
         days=_by_day(rows),
         is_request=is_request,
+        is_own_request=is_request and any(row["actor_user_id"] == actor().user_id for row in rows),
         menus=menus,
         unfolded=partial(address, PATH, {**filters, "span": "all"}),
         exports=[
