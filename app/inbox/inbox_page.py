@@ -13,6 +13,7 @@ from app.activity.bot_review import References, undone_of
 from app.activity.pages.audit_filters import address
 from app.activity.pages.bot_review import ReviewedChange, reviewed_change
 from app.activity.sentences import as_mapping
+from app.audit.receipt_answers import with_answers
 from app.core.actor import Actor
 from app.core.errors import Conflict, DomainError, Gone, InvalidField, NotFound
 from app.core.ids import as_uuid
@@ -313,7 +314,10 @@ def show_sign_off(reference: str) -> Response:
     with reading():
         ticket, events = sign_offs.done_by_bots(actor(), reference)
         names = names_of(feed.mentioned([as_mapping(event) for event in events]))
-        references = References(undone=undone_of(events) if events else frozenset())
+        references = References(
+            undone=undone_of(events) if events else frozenset(),
+            receipts=with_answers((event.id, event.receipt) for event in events),
+        )
         changes: list[ReviewedChange] = [
             reviewed_change(event, references, names) for event in events
         ]
