@@ -2,6 +2,7 @@
 
 import json
 import random
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -64,3 +65,18 @@ def test_any_order_ends_the_same(cast, forge):
         order = straight + dice.sample(straight, 4)
         dice.shuffle(order)
         assert result(cast, forge, order, seed + 2) == expected, seed
+
+
+def test_all_of_them_at_once_end_the_same(cast):
+    """Real threads: each delivery twice, and none is lost or refused."""
+    at = Connected(cast)
+    for _ in range(3):
+        make_ticket(cast.ada, cast.open_project)
+    news = told("github") * 2
+    with ThreadPoolExecutor(len(news)) as pool:
+        answers = list(pool.map(lambda one: at.send(*one), news))
+    assert {answer.status_code for answer in answers} == {200}
+    last = [("Mended", "merged", "passing")]
+    for ticket, state in (("OPEN-1", "Done"), ("OPEN-2", "Done"), ("OPEN-3", "Backlog")):
+        shown = [(one["title"], one["state"], one["checks"]) for one in at.links(ticket)]
+        assert (at.state(ticket), shown) == (state, last)
