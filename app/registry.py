@@ -46,6 +46,8 @@ from app.integrations.pages import pages as integration_pages
 from app.jobs.sweeping import sweep_command
 from app.mail.cli import mail
 from app.mail.pages import pages as mail_pages
+from app.notices import letters as notices
+from app.notices.pages import pages as notice_pages
 from app.projects.api import api as projects
 from app.projects.pages import pages as project_pages
 from app.rest.routing import Registry
@@ -99,6 +101,7 @@ on_record(awaited_news.listen)
 chats.install(chat_messages.messages_about)
 install_receipts(receipts.build)
 mailing.install()
+notices.install()
 sources.install(searching_tickets.SOURCE, searching_wiki.SOURCE)
 
 
@@ -134,6 +137,7 @@ def pages() -> list[Blueprint]:
         feed_pages,
         mail_pages,
         account_mail_pages,
+        notice_pages,
     ]
 
 

@@ -51,6 +51,12 @@ def next_above(identifier: str) -> str:
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
+def id_at(moment: int) -> str:
+    """The lowest id of a time in milliseconds."""
+    digits = f"{max(0, moment):012x}"
+    return f"{digits[:8]}-{digits[8:]}-0000-0000-000000000000"
+
+
 def as_uuid(text: str) -> str | None:
     """The canonical form of a UUID of 36 characters; None for any other text."""
     lowered = text.lower()

@@ -92,7 +92,7 @@ def _in_words(found: list[TicketNews]) -> list[dict[str, Any]]:
         {
             "ticket": one.ticket,
             "events": [
-                {**event, **_said(event, mention), "sentence": _sentence(event, names, mention)}
+                {**event, **_said(event, mention), "sentence": sentence_of(event, names, mention)}
                 for event in one.events
             ],
             "more": one.more,
@@ -111,7 +111,7 @@ def _mentions(event: dict[str, Any], mention: re.Pattern[str]) -> bool:
     return event["event_type"] == "comment.created" and mention.search(body) is not None
 
 
-def _sentence(
+def sentence_of(
     event: dict[str, Any], names: dict[str, str], mention: re.Pattern[str], ticket: str = ""
 ) -> str:
     if _mentions(event, mention):
@@ -120,11 +120,15 @@ def _sentence(
 
 
 def _said(event: dict[str, Any], mention: re.Pattern[str]) -> dict[str, Any]:
-    """The first words of a comment, from a little before the mention on if there is one."""
-    body = event["payload"].get("body") or ""
+    said, is_cut = excerpt(event["payload"].get("body") or "", mention)
+    return {"said": said, "is_cut": is_cut}
+
+
+def excerpt(body: str, mention: re.Pattern[str]) -> tuple[str, bool]:
+    """The first words of a comment, or those around the mention, and whether more follow."""
     match = mention.search(body)
     start = max(0, match.start() - SNIPPET // 3) if match else 0
-    return {"said": body[start : start + SNIPPET], "is_cut": len(body) > start + SNIPPET}
+    return body[start : start + SNIPPET], len(body) > start + SNIPPET
 
 
 @pages.get("/inbox/newest")
@@ -137,7 +141,7 @@ def newest() -> Response:
             return Response(status=204)
         ticket, event = found[0].ticket, found[0].events[0]
         names = names_of(feed.mentioned([event])) | {actor().id: "you"}
-        words = _sentence(event, names, mention_of(actor().username), ticket.display_id)
+        words = sentence_of(event, names, mention_of(actor().username), ticket.display_id)
     name = event["actor"]["display_name"] if event["actor"] else "System"
     news = {
         "id": found[0].newest,

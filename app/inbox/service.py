@@ -198,11 +198,19 @@ def _own_marker(actor: Actor, ticket_id: Any) -> ColumnElement[bool]:
 
 @operation(Access.HUMAN)
 def news(
-    actor: Actor, *, limit: int, cursor: str | None, with_read: bool = False, after: str = ""
+    actor: Actor,
+    *,
+    limit: int,
+    cursor: str | None,
+    with_read: bool = False,
+    after: str = "",
+    until: int | None = None,
+    ticket_id: str | None = None,
 ) -> Page:
     """The tickets with news, those of the newest events first.
 
-    ``with_read`` includes the tickets that are read; ``after`` is an event that is no news. Raises
+    ``with_read`` includes the tickets that are read; ``after`` is an event that is no news, and
+    what came after ``until`` (ms) is none either. ``ticket_id`` asks for one ticket alone. Raises
     InvalidField for a bad cursor.
     """
     read = _read(actor)
@@ -211,6 +219,8 @@ def news(
         wanted.append(_is_unread(read))
     if after:
         wanted += [AuditEvent.created_at >= ids.created_ms(after), AuditEvent.id > after]
+    if until is not None:
+        wanted.append(AuditEvent.created_at <= until)
     concerned = concerned_by(actor)
     newest = (
         select(AuditEvent.id)
@@ -238,6 +248,8 @@ def news(
         .join(Project, Project.id == Ticket.project_id)
         .where(groups.c.newest.is_not(None), is_shown(actor))
     )
+    if ticket_id is not None:
+        statement = statement.where(groups.c.ticket_id == ticket_id)
     if cursor is not None:
         statement = statement.where(groups.c.newest < decode(cursor, SUBJECT).id)
     rows = session.execute(statement.order_by(groups.c.newest.desc()).limit(limit + 1)).all()
@@ -245,13 +257,22 @@ def news(
     if len(rows) > limit:
         last = rows[limit - 1].newest
         next_cursor = encode(Cursor(SUBJECT, last, ids.created_ms(last)))
-    return Page(_with_events(actor, rows[:limit], read, with_read=with_read), next_cursor)
+    return Page(
+        _with_events(actor, rows[:limit], read, with_read=with_read, after=after, until=until),
+        next_cursor,
+    )
 
 
 def _with_events(
-    actor: Actor, groups: Sequence[Any], read: _Read, *, with_read: bool
+    actor: Actor,
+    groups: Sequence[Any],
+    read: _Read,
+    *,
+    with_read: bool,
+    after: str = "",
+    until: int | None = None,
 ) -> list[TicketNews]:
-    """The groups with their newest events."""
+    """The groups with their newest events, of a span those within it."""
     if not groups:
         return []
     newest_first = (AuditEvent.created_at.desc(), AuditEvent.id.desc())
@@ -261,6 +282,7 @@ def _with_events(
             AuditEvent.ticket_id == group.ticket_id,
             is_news(actor, read.oldest),
             AuditEvent.id > (BEFORE_ALL if with_read else group.marker),
+            *([] if until is None else [AuditEvent.id > after, AuditEvent.created_at <= until]),
         )
         .order_by(*newest_first)
         .limit(SHOWN + COUNTED)

@@ -22,6 +22,7 @@ from app.config import Settings
 from app.core import ids
 from app.core.actor import SYSTEM
 from app.core.clock import DAY_MS, HOUR_MS, MINUTE_MS
+from app.core.ids import id_at
 from app.database.locks import database_ms
 from app.database.session import reading, run_write, session
 from app.jobs.sweeping import SweeperLease, take_lease
@@ -42,12 +43,6 @@ BATCH = 10_000
 PAUSE_SECONDS = 0.02
 FILE = "audit_checkpoints.jsonl"
 FIRST_ID = "00000000-0000-0000-0000-000000000000"
-
-
-def id_at(moment: int) -> str:
-    """The lowest id of a time in milliseconds."""
-    digits = f"{max(0, moment):012x}"
-    return f"{digits[:8]}-{digits[8:]}-0000-0000-000000000000"
 
 
 class Checkpointer:

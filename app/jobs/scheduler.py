@@ -16,6 +16,7 @@ from app.database.session import run_write
 from app.jobs.checkpointing import CHECK_SECONDS, Checkpointer
 from app.jobs.sweeping import INTERVAL_MINUTES, SWEEPERS, sweep
 from app.mail.worker import MailWorker
+from app.notices.collecting import collect
 from app.search.flush import Flusher
 from app.webhooks.worker import Worker
 
@@ -28,6 +29,8 @@ FLUSH_SECONDS = 15
 FAILURES_SECONDS = 20
 # Between two times that reads of bots are stored.
 READS_SECONDS = 1
+# Between two looks for news that people get by mail.
+NOTICES_SECONDS = 30
 # From the start of the process to its first sweep.
 FIRST_SWEEP_SECONDS = 60
 
@@ -69,6 +72,7 @@ class Jobs:
             )
         self._worker.start()
         if self._mail_worker is not None:
+            self._scheduler.add_job(self._collect_notices, "interval", seconds=NOTICES_SECONDS)
             self._mail_worker.start()
         self._flusher.start()
         self._scheduler.start()
@@ -108,6 +112,16 @@ class Jobs:
                     is_outage = isinstance(error, Unavailable)
                     log.warning("reads of bots wait", exc_info=None if is_outage else error)
                 self._reads_wait = True
+
+    def _collect_notices(self) -> None:
+        with self._app.app_context():
+            request_id.set(None)
+            try:
+                collect(may_go_on=lambda: not self._stopping.is_set())
+            except Unavailable:
+                log.warning("notices wait: the database is unavailable")
+            except Exception:
+                log.exception("notices were not collected")
 
     def _checkpoint(self) -> None:
         with self._app.app_context():

@@ -79,19 +79,17 @@ def enqueue(
 ) -> Mail | None:
     """Put a mail into the outbox, in the current transaction; None where mail is off.
 
-    It replaces one of the same kind, address and ticket that waits, so few wait for one person.
+    It replaces one of the same kind and address that nobody tried to send yet; one about a span of
+    events does not.
     """
     if not is_on():
         return None
-    session.execute(
-        delete(Mail).where(
-            _PENDING,
-            Mail.kind == kind,
-            Mail.address == address,
-            Mail.attempts == 0,
-            Mail.ticket_id.is_(None) if ticket_id is None else Mail.ticket_id == ticket_id,
+    if since is None:
+        session.execute(
+            delete(Mail).where(
+                _PENDING, Mail.kind == kind, Mail.address == address, Mail.attempts == 0
+            )
         )
-    )
     identifier = ids.new_id()
     mail = Mail(
         id=identifier,
@@ -144,6 +142,11 @@ def count_since(kind: MailKind, user_id: str, moment: int) -> int:
         Mail.user_id == user_id, Mail.kind == kind, Mail.created_at >= moment
     )
     return session.scalar(statement) or 0
+
+
+def count_waiting(user_id: str) -> int:
+    """How many mails wait for a person."""
+    return session.scalar(select(func.count()).where(_PENDING, Mail.user_id == user_id)) or 0
 
 
 def claim(most: int = BATCH) -> list[HeldMail]:

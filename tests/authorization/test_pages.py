@@ -31,6 +31,7 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
         openapi.openapi_json integration_events.receive feeds_pages.calendar feeds_pages.activity
         account_mail_pages.show_confirmation account_mail_pages.confirm
         account_mail_pages.forgot_password account_mail_pages.request_reset
+        notices_pages.ask notices_pages.unsubscribe
     """),
     "everything": (("own",), """
         people_pages.people people_pages.add_person accounts_pages.profile
@@ -42,6 +43,7 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
         inbox_pages.home audit_pages.index audit_pages.export audit_pages.news audit_pages.tool_log
         audit_pages.suggested_tickets
         feeds_pages.show feeds_pages.make mail_pages.log account_mail_pages.send_again
+        notices_pages.show notices_pages.choose
         inbox_pages.all_seen bots_pages.index bots_pages.new bots_pages.create bots_pages.wording
         bots_pages.switch finding_pages.palette finding_pages.search
         projects_pages.index projects_pages.new projects_pages.create_project

@@ -121,6 +121,7 @@ PAGES = {
     "feeds": "/profile/feeds",
     "mail": "/mail",
     "two-factor": "/profile/two-factor",
+    "notices": "/profile/mail",
     "settings": "/projects/DEMO/settings/general",
     "settings-states": "/projects/DEMO/settings/states",
     "settings-labels": "/projects/DEMO/settings/labels",

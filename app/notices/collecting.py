@@ -1,0 +1,141 @@
+"""Which notices are due. Every process looks; a compare-and-set decides who puts them down.
+
+A row of the outbox names a span of events. What they say is judged and written when it is sent.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+from sqlalchemy import func, select, update
+
+from app.accounts.login import human_actor
+from app.accounts.models import User
+from app.audit.catalogue import Category
+from app.audit.models import AuditEvent
+from app.core.actor import Actor
+from app.core.clock import DAY_MS, MINUTE_MS, now_ms
+from app.core.ids import id_at
+from app.database.session import AnyRow, reading, run_write, session
+from app.inbox import service as inbox
+from app.mail import outbox
+from app.mail.models import Mail, MailKind
+from app.notices.service import Frequency, NoticeChoice, next_morning
+
+UNREAD_MS = 10 * MINUTE_MS
+# Younger events wait for transactions that are under way.
+SETTLED_MS = 5_000
+# The oldest that a mail tells, as after a long stop of the server.
+OLDEST_MS = 7 * DAY_MS
+# Of more tickets at once, one mail tells together.
+MOST_MESSAGES = 10
+# Mails that may wait for one person.
+MOST_WAITING = 30
+# People considered in one look.
+PEOPLE = 500
+
+
+def collect(may_go_on: Callable[[], bool] = lambda: True) -> int:
+    """Put the notices that are due into the outbox; how many. Opens its own units of work."""
+    moment = now_ms()
+    with reading():
+        due = _due(moment)
+    made = 0
+    for choice in due:
+        if not may_go_on():
+            break
+        made += _collect(choice, moment)
+    return made
+
+
+def _due(moment: int) -> list[AnyRow]:
+    """The people with news of a time that was not considered yet."""
+    settled = moment - UNREAD_MS
+    statement = (
+        select(NoticeChoice, User.id, User.username, User.email)
+        .join(User, User.id == NoticeChoice.user_id)
+        .where(User.is_active, User.email_confirmed_at.is_not(None))
+        .limit(PEOPLE)
+    )
+    daily = session.execute(
+        statement.where(NoticeChoice.frequency == Frequency.DAILY, NoticeChoice.due_at <= moment)
+    ).all()
+    newest = session.scalar(
+        select(func.max(AuditEvent.created_at)).where(
+            AuditEvent.category == Category.ACTIVITY.value, AuditEvent.created_at <= settled
+        )
+    )
+    if newest is None:
+        return list(daily)
+    # Nobody is looked at for whom nothing happened.
+    prompt = session.execute(
+        statement.where(
+            NoticeChoice.frequency == Frequency.MESSAGES, NoticeChoice.noticed_until < newest
+        )
+    ).all()
+    return [*daily, *prompt]
+
+
+def _collect(row: AnyRow, moment: int) -> int:
+    choice: NoticeChoice = row.NoticeChoice
+    is_daily = choice.frequency == Frequency.DAILY
+    until = moment - (SETTLED_MS if is_daily else UNREAD_MS)
+    since = max(choice.noticed_until, moment - OLDEST_MS)
+    actor = human_actor(User(id=row.id, username=row.username))
+    with reading():
+        if outbox.count_waiting(row.id) >= MOST_WAITING:
+            # The mail server is down; nothing is lost, as nothing is considered yet.
+            return 0
+        news = inbox.news(
+            actor, limit=MOST_MESSAGES, cursor=None, after=id_at(since + 1), until=until
+        )
+        mailed = _mailed_until(actor, [one.ticket.ticket_id for one in news.data])
+        # What a mail told already is among the news of the next look.
+        fresh = [
+            one.ticket.ticket_id
+            for one in news.data
+            if one.newest > id_at(mailed.get(one.ticket.ticket_id, 0) + 1)
+        ]
+    mails: list[tuple[MailKind, str | None, int]]
+    if is_daily or news.next_cursor is not None:
+        mails = [(MailKind.DIGEST, None, since)] if news.data else []
+    else:
+        mails = [(MailKind.NOTICE, one, max(since, mailed.get(one, 0))) for one in fresh]
+    return run_write(partial(_put, choice, row.email, mails, until, moment))
+
+
+def _mailed_until(actor: Actor, ticket_ids: list[str]) -> dict[str, int]:
+    """Up to when mails have told of these tickets."""
+    rows = session.execute(
+        select(Mail.ticket_id, func.max(Mail.until))
+        .where(Mail.user_id == actor.id, Mail.ticket_id.in_(ticket_ids))
+        .group_by(Mail.ticket_id)
+    )
+    return {str(row[0]): int(row[1] or 0) for row in rows}
+
+
+def _put(
+    choice: NoticeChoice,
+    address: str,
+    mails: list[tuple[MailKind, str | None, int]],
+    until: int,
+    moment: int,
+) -> int:
+    """Note that events were considered and write the mails, unless another process did."""
+    claimed = session.execute(
+        update(NoticeChoice)
+        .where(
+            NoticeChoice.user_id == choice.user_id,
+            NoticeChoice.frequency == choice.frequency,
+            NoticeChoice.noticed_until == choice.noticed_until,
+        )
+        .values(noticed_until=until, due_at=next_morning(moment, choice.zone))
+        .returning(NoticeChoice.user_id)
+        .execution_options(synchronize_session=False)
+    ).first()
+    if claimed is None:
+        return 0
+    for kind, ticket_id, since in mails:
+        # A mail about a ticket tells what happened meanwhile too.
+        end = moment - SETTLED_MS if kind is MailKind.NOTICE else until
+        outbox.enqueue(kind, address, choice.user_id, ticket_id=ticket_id, since=since, until=end)
+    return len(mails)

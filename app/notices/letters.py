@@ -1,0 +1,155 @@
+"""What notices say, as the inbox says it, judged when they are sent."""
+
+from typing import Any
+
+from sqlalchemy import select
+
+from app.accounts.login import human_actor
+from app.accounts.mailing import person_of
+from app.accounts.models import User
+from app.config import settings_at_hand
+from app.core.actor import Actor
+from app.core.ids import id_at
+from app.database.session import session
+from app.inbox import inbox_page
+from app.inbox import service as inbox
+from app.inbox.mentions import mention_of
+from app.inbox.service import TicketNews
+from app.mail import writing
+from app.mail.models import Mail, MailKind
+from app.mail.writing import Letter, Line, Section
+from app.notices.service import Frequency, NoticeChoice, unsubscribe_token
+from app.tickets.models import Comment
+from app.tickets.pages import feed
+from app.tickets.stream_queries import names_of
+from app.web.filters import utc
+
+# The tickets of a mail.
+MOST_TICKETS = 25
+
+
+def install() -> None:
+    """Have notices written here."""
+    writing.install(MailKind.NOTICE, _notice)
+    writing.install(MailKind.DIGEST, _digest)
+
+
+def _notice(mail: Mail) -> Letter | None:
+    user = _subscriber(mail)
+    if user is None:
+        return None
+    news, _ = _news(user, mail)
+    if not news:
+        return None
+    (section,) = _sections(user, news)
+    return Letter(
+        subject=section.title,
+        heading=section.title,
+        button=("Open ticket", section.address),
+        sections=(section,),
+        reason=_reason(user),
+        about=mail.ticket_id or "",
+        unsubscribe=_unsubscribe(user),
+    )
+
+
+def _digest(mail: Mail) -> Letter | None:
+    user, settings = _subscriber(mail), settings_at_hand()
+    if user is None:
+        return None
+    news, has_more = _news(user, mail)
+    if not news:
+        return None
+    tickets = "1 ticket" if len(news) == 1 else f"{len(news)} tickets"
+    if has_more:
+        tickets = f"more than {len(news)} tickets"
+    return Letter(
+        subject=f"{settings.app_name}: news on {tickets}",
+        heading=f"News on {tickets}",
+        button=("Open inbox", f"{settings.base_url}/inbox"),
+        sections=_sections(user, news),
+        reason=_reason(user),
+        unsubscribe=_unsubscribe(user),
+    )
+
+
+def _subscriber(mail: Mail) -> User | None:
+    """Whom the mail is for, if they still want it there."""
+    user = person_of(mail)
+    if user is None or user.email_confirmed_at is None:
+        return None
+    choice = session.get(NoticeChoice, user.id)
+    return user if choice is not None and choice.frequency != Frequency.OFF else None
+
+
+def _news(user: User, mail: Mail) -> tuple[list[TicketNews], bool]:
+    """What of the span is unread, not muted and visible now, and whether there is more."""
+    found = inbox.news(
+        _actor(user),
+        limit=MOST_TICKETS,
+        cursor=None,
+        after=id_at((mail.since or 0) + 1),
+        until=mail.until,
+        ticket_id=mail.ticket_id,
+    )
+    return found.data, found.next_cursor is not None
+
+
+def _actor(user: User) -> Actor:
+    return human_actor(user)
+
+
+def _sections(user: User, news: list[TicketNews]) -> tuple[Section, ...]:
+    settings = settings_at_hand()
+    events = [event for one in news for event in one.events]
+    names = names_of(feed.mentioned(events)) | {user.id: "you"}
+    bodies = _bodies(events)
+    mention = mention_of(user.username)
+
+    def line(event: dict[str, Any]) -> Line:
+        actor = event["actor"]
+        name = actor["display_name"] if actor else "System"
+        if actor and actor["type"] == "bot":
+            name += " (bot)"
+        sentence = inbox_page.sentence_of(event, names, mention)
+        # What was edited or deleted since is told as it is now.
+        quote = bodies.get(event["payload"].get("comment_id") or "", "")
+        said, is_cut = inbox_page.excerpt(quote if _is_said(event) else "", mention)
+        return Line(f"{name} {sentence}", utc(event["created_at"]), f"{said} …" if is_cut else said)
+
+    return tuple(
+        Section(
+            f"{one.ticket.display_id} {one.ticket.title}",
+            f"{settings.base_url}/tickets/{one.ticket.display_id}",
+            # Oldest first, as one reads.
+            tuple(line(event) for event in reversed(one.events)),
+            one.more,
+        )
+        for one in news
+    )
+
+
+def _is_said(event: dict[str, Any]) -> bool:
+    return bool(event["event_type"] == "comment.created")
+
+
+def _bodies(events: list[dict[str, Any]]) -> dict[str, str]:
+    comment_ids = [event["payload"].get("comment_id") for event in events if _is_said(event)]
+    rows = session.execute(
+        select(Comment.id, Comment.body).where(
+            Comment.id.in_([one for one in comment_ids if one]), Comment.deleted_at.is_(None)
+        )
+    )
+    return {row.id: row.body for row in rows}
+
+
+def _reason(user: User) -> str:
+    settings = settings_at_hand()
+    return (
+        f"You get this as {user.username}, since these tickets concern you and this was unread. "
+        f"Replies are not read. Change it: {settings.base_url}/profile/mail"
+    )
+
+
+def _unsubscribe(user: User) -> str:
+    return f"{settings_at_hand().base_url}/mail/unsubscribe/{unsubscribe_token(user)}"

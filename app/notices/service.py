@@ -1,0 +1,145 @@
+"""The verbs of notices: choosing how often they come, and ending them without a login."""
+
+import base64
+import hashlib
+import hmac
+from datetime import UTC, datetime, timedelta, tzinfo
+from enum import StrEnum
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from sqlalchemy import ForeignKey, Index
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.accounts import emails
+from app.accounts.models import User
+from app.config import settings_at_hand
+from app.core import text
+from app.core.actor import Access, Actor, operation
+from app.core.clock import now_ms
+from app.core.errors import InvalidField, NotFound
+from app.core.ids import as_uuid
+from app.core.redaction import REDACTED
+from app.database.columns import Id, Moment, one_of, short_text
+from app.database.session import Base, session
+
+# The hour of the daily mail.
+MORNING = 8
+ZONE_LENGTH = 64
+UTC_NAME = "UTC"
+_ID_LENGTH = 36
+
+
+class Frequency(StrEnum):
+    """Nothing, a mail for each ticket after some minutes unread, or one mail a day."""
+
+    OFF = "off"
+    MESSAGES = "messages"
+    DAILY = "daily"
+
+
+class NoticeChoice(Base):
+    """How often a person gets notices; a person without a row gets none."""
+
+    __tablename__ = "notice_choices"
+    __table_args__ = (one_of("frequency", Frequency), Index(None, "frequency", "due_at"))
+
+    user_id: Mapped[str] = mapped_column(Id, ForeignKey("users.id"), primary_key=True)
+    frequency: Mapped[str] = mapped_column(short_text(16))
+    # The IANA name of the time zone whose morning the daily mail comes in.
+    zone: Mapped[str] = mapped_column(short_text(64))
+    # Events up to then were considered.
+    noticed_until: Mapped[int] = mapped_column(Moment)
+    # When the next daily mail is due.
+    due_at: Mapped[int] = mapped_column(Moment)
+
+
+@operation(Access.HUMAN)
+def choice_of(actor: Actor) -> tuple[str, str]:
+    """The frequency and the time zone that the person chose."""
+    row = session.get(NoticeChoice, actor.id)
+    return (row.frequency, row.zone) if row is not None else (Frequency.OFF.value, UTC_NAME)
+
+
+@operation(Access.HUMAN)
+def choose(actor: Actor, *, frequency: str, zone: str) -> None:
+    """Choose how often notices come; raises InvalidField. What happened before sends none."""
+    if frequency not in list(Frequency):
+        raise InvalidField("frequency", "not_found", "Select how often mail comes.")
+    _store(actor.id, frequency, _zone(zone))
+
+
+def _store(user_id: str, frequency: str, zone: str) -> None:
+    moment = now_ms()
+    row = session.get(NoticeChoice, user_id, with_for_update=True)
+    if row is None:
+        row = NoticeChoice(user_id=user_id, frequency=Frequency.OFF.value, noticed_until=moment)
+        session.add(row)
+    if row.frequency != frequency:
+        row.noticed_until = moment
+    row.frequency, row.zone, row.due_at = frequency, zone, next_morning(moment, zone)
+    session.flush()
+
+
+def _zone(name: str) -> str:
+    """The name of a time zone; raises InvalidField."""
+    name = text.checked(name, "zone", ZONE_LENGTH).strip() or UTC_NAME
+    if name != UTC_NAME and _known(name) is None:
+        raise InvalidField("zone", "not_found", "Enter a time zone such as Europe/Berlin.")
+    return name
+
+
+def _known(name: str) -> ZoneInfo | None:
+    try:
+        return ZoneInfo(name)
+    # Names are looked up as files, so a folder is an OSError.
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return None
+
+
+def next_morning(moment: int, zone: str) -> int:
+    """The next ``MORNING`` of a time zone after ``moment``, in milliseconds."""
+    # A host without a zone database, or with an older one, takes UTC.
+    known: tzinfo = (_known(zone) if zone != UTC_NAME else None) or UTC
+    now = datetime.fromtimestamp(moment / 1000, UTC).astimezone(known)
+    morning = now.replace(hour=MORNING, minute=0, second=0, microsecond=0)
+    if morning <= now:
+        morning = (now.replace(tzinfo=None) + timedelta(days=1)).replace(
+            hour=MORNING, minute=0, second=0, microsecond=0, tzinfo=known
+        )
+    return round(morning.timestamp() * 1000)
+
+
+def unsubscribe_token(user: User) -> str:
+    """What ends the notices of this person, as long as the address stays the same."""
+    return user.id + _mark(user, settings_at_hand().secret_key)
+
+
+def _mark(user: User, secret_key: str) -> str:
+    message = f"unsubscribe:{user.id}:{user.email}".encode()
+    digest = hmac.new(secret_key.encode(), message, hashlib.sha256).digest()
+    return base64.urlsafe_b64encode(digest).decode().rstrip("=")
+
+
+@operation(Access.PUBLIC)
+def subscriber(actor: Actor, token: str) -> User:
+    """Whose notices this token ends; raises NotFound."""
+    identifier = as_uuid(token[:_ID_LENGTH])
+    user = session.get(User, identifier) if identifier is not None else None
+    settings, mark = settings_at_hand(), token[_ID_LENGTH:].encode()
+    keys = (settings.secret_key, settings.secret_key_previous)
+    if (
+        user is None
+        or emails.proven(user) is None
+        or not any(key and hmac.compare_digest(_mark(user, key).encode(), mark) for key in keys)
+    ):
+        raise NotFound("mail_link", REDACTED)
+    return user
+
+
+@operation(Access.PUBLIC)
+def unsubscribe(actor: Actor, token: str) -> None:
+    """End the notices of whoever the token belongs to; raises NotFound."""
+    user = subscriber(actor, token)
+    row = session.get(NoticeChoice, user.id)
+    if row is not None:
+        _store(user.id, Frequency.OFF.value, row.zone)
