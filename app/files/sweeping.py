@@ -15,6 +15,21 @@ BATCH = 500
 MOST = 10_000
 
 
+class ContentSweep:
+    """A sweep of one process; a lease sees to it that there is one at a time."""
+
+    def __init__(self) -> None:
+        self._found: list[str] = []
+
+    def find(self, settings: Settings) -> None:
+        """Look for what to discard; a store can be slow, so not in a transaction."""
+        self._found = listed(settings)
+
+    def discard_next(self, settings: Settings) -> int:
+        """Discard a batch of what was found, in a transaction; how many were taken."""
+        return discard_some(settings, self._found)
+
+
 def listed(settings: Settings) -> list[str]:
     """Old contents without a row; opens its own units of work. Also clears leftovers."""
     clear_leftovers(settings)

@@ -23,7 +23,7 @@ from app.database.columns import Moment, short_text
 from app.database.idempotency import IdempotencyRecord
 from app.database.locks import Lock, acquire, database_ms
 from app.database.session import Base, run_write, session
-from app.files import sweeping as files
+from app.files.sweeping import ContentSweep
 from app.integrations.models import CodeChange, CodeCheck, CodeConnection, CodeDelivery
 from app.mail.models import Mail, MailState
 from app.webhooks.models import OutboxEntry, OutboxState, Webhook
@@ -172,6 +172,8 @@ def mails(_: Settings) -> int:
     )
 
 
+_contents = ContentSweep()
+
 # Each deletes up to BATCH rows in a writing unit of work and returns their number.
 SWEEPERS: dict[str, Callable[[Settings], int]] = {
     "sessions": sessions,
@@ -184,11 +186,10 @@ SWEEPERS: dict[str, Callable[[Settings], int]] = {
     "code-deliveries": code_deliveries,
     "code-news": code_news,
     "mails": mails,
-    # Their batches are of what was found before (LISTED).
-    "file-contents": lambda _: 0,
+    "file-contents": _contents.discard_next,
 }
-# What is looked for before the first batch, outside of any unit of work.
-LISTED: dict[str, Callable[[Settings], list[str]]] = {"file-contents": files.listed}
+# Called before the first batch, outside of any unit of work.
+FINDERS: dict[str, Callable[[Settings], None]] = {"file-contents": _contents.find}
 
 
 def sweep(
@@ -209,8 +210,9 @@ def sweep(
     started = time.monotonic()
     deleted = 0
     try:
-        found = LISTED[name](settings) if name in LISTED else None
-        while (count := run_write(lambda: _batch(name, owner, settings, found))) is not None:
+        if name in FINDERS:
+            FINDERS[name](settings)
+        while (count := run_write(lambda: _batch(name, owner, settings))) is not None:
             deleted += count
             if count < BATCH or not may_go_on():
                 break
@@ -222,14 +224,14 @@ def sweep(
     return Swept(name, deleted)
 
 
-def _batch(name: str, owner: str, settings: Settings, found: list[str] | None) -> int | None:
+def _batch(name: str, owner: str, settings: Settings) -> int | None:
     """Delete a batch and prolong the lease; None if another run has taken the lease."""
     lease = session.get(SweeperLease, name, with_for_update=True)
     if lease is None or lease.owner != owner:
         return None
     lease.lease_until = database_ms() + LEASE_MS
     session.flush()
-    return SWEEPERS[name](settings) if found is None else files.discard_some(settings, found)
+    return SWEEPERS[name](settings)
 
 
 def take_lease(name: str, owner: str, *, now: bool) -> bool:

@@ -63,6 +63,12 @@ def command_of_operator(instance, *args, code=0):
     return done.stdout + done.stderr
 
 
+A_FILE = (
+    b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\n'
+    b"Words\r\n--b--\r\n"
+)
+
+
 @pytest.fixture(scope="module")
 def once_used(tmp_path_factory):
     """An instance in which something of everything was done; its directory and owner's cookie."""
@@ -78,6 +84,9 @@ def once_used(tmp_path_factory):
         owner.call("PATCH", f"/tickets/{child['id']}", changed)
         owner.call("POST", f"/tickets/{child['id']}/comments", {"body": "Words"})
         owner.call("POST", f"/tickets/{child['id']}/watchers", {})
+        sent = {"Cookie": owner.cookie, "Content_Type": "multipart/form-data; boundary=b"}
+        path = f"/api/v1/tickets/{child['id']}/files"
+        assert served.request("POST", path, A_FILE, **sent).status == 201
         owner.call("PATCH", "/tickets/OPS-2", {"rank_before": child["id"]})
         owner.call("POST", "/wiki/pages", {"title": "Lantern", "body": "[[other]]"})
         owner.call("POST", "/sticky-notes", {"body": "Mine", "color": "#ffee00"})
@@ -233,13 +242,16 @@ def test_nothing_is_moved_while_the_server_writes(used, tmp_path):
 def test_a_backup_is_restored(used, tmp_path):
     instance, cookie = used
     file = tmp_path / "copy.db"
-    command(instance, "backup", str(file))
+    said = command(instance, "backup", str(file))
+    assert f"{file}.files: 1 contents of files, verified" in said
     before = rows_of(f"sqlite:///{instance / 'docket.db'}")
     assert "not empty" in command(instance, "restore-backup", str(file), code=1)
     other = tmp_path / "other"
     assert "SECRET_KEY" not in command(other, "restore-backup", str(file))
     assert rows_of(f"sqlite:///{other / 'docket.db'}") == before
     assert is_proved(other)
+    (content,) = (other / "files").glob("??/*")
+    assert content.read_bytes() == b"Words"
     with serving(other, SECRET_KEY=KEY, command=FORKED) as served:
         owner = Owner(served, cookie)
         assert owner.call("GET", "/tickets/OPS-1")["title"] == "Story"
