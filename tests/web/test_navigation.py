@@ -4,7 +4,16 @@ import re
 
 import pytest
 
-ADMINISTRATION = ["/bots", "/people", "/webhooks", "/integrations", "/audit", "/import", "/export"]
+ADMINISTRATION = [
+    "/bots",
+    "/people",
+    "/webhooks",
+    "/integrations",
+    "/mail",
+    "/audit",
+    "/import",
+    "/export",
+]
 
 
 def within(page, start, end):
@@ -40,6 +49,14 @@ def test_administration_is_one_menu_with_the_settings_of_the_project_at_hand(ada
     assert admin_menu(ada.get("/")) == ADMINISTRATION
     of_project = admin_menu(ada.get("/projects/OPEN/board"))
     assert of_project == ["/projects/OPEN/settings/general", *ADMINISTRATION]
+
+
+@pytest.mark.parametrize("path", ADMINISTRATION)
+def test_the_menu_shows_that_one_is_in_administration(ada, path):
+    page = ada.get(path)
+    assert '<summary class="tab is-here">Admin' in page.text
+    assert '<summary class="bar-item is-here"' in page.text
+    assert re.search(rf'<a data-item[^>]* href="{path}" aria-current="page">', page.text)
 
 
 def test_a_page_that_is_not_there_has_the_header_for_whoever_is_logged_in(ada, stranger):
