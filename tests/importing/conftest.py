@@ -6,7 +6,7 @@ import pytest
 from werkzeug.datastructures import FileStorage
 from werkzeug.test import encode_multipart
 
-from app.importing.trackers import client
+from app.importing.trackers import client, download_file
 from tests.support.story import walk
 
 PAGE = {"Accept": "text/html"}
@@ -81,8 +81,12 @@ def waits(monkeypatch):
 
 
 @pytest.fixture
-def move(app, cast, monkeypatch, waits):
-    """Import from a tracker into OPEN as ada; the report, or the output for another exit code."""
+def move(app, cast, monkeypatch, tmp_path, waits):
+    """Import from a tracker into OPEN as ada; the report, or the output for another exit code.
+
+    Downloads are in the test's own folder ``imports``.
+    """
+    monkeypatch.setattr(download_file, "FOLDER", str(tmp_path / "imports"))
     for name in ("GITHUB_TOKEN", "GITLAB_TOKEN", "JIRA_TOKEN", "LINEAR_API_KEY"):
         monkeypatch.setenv(name, "")
 

@@ -119,12 +119,12 @@ def test_pages_limits_and_failures_lose_and_double_nothing(github, run, tickets,
     assert github.paths().count("/repos/octo/lamp/issues/comments") == 3
 
 
-def test_it_goes_on_where_it_was_stopped(app, github, run, tickets):
+def test_it_goes_on_where_it_was_stopped(tmp_path, github, run, tickets):
     for number in range(1, 251):
         github.issue(number)
     github.faults.extend([None, *[Reply({}, 500)] * 6])
     assert "Run the same command again" in run(code=1)
-    (download,) = (app.config["SETTINGS"].instance_dir / "imports").glob("*.jsonl")
+    (download,) = (tmp_path / "imports").glob("*.jsonl")
     # As if it had been killed while it wrote a page.
     with download.open("ab") as file:
         file.write(b'{"step": "issues", "items": [{"numb')
@@ -167,14 +167,14 @@ def test_an_empty_repository(run):
     assert run()["made"] == {}
 
 
-def test_the_token_is_asked_for_and_kept_nowhere(app, github, run, monkeypatch):
+def test_the_token_is_asked_for_and_kept_nowhere(tmp_path, github, run, monkeypatch):
     github.token = "ghp_secret_of_octo"
     github.issue(1)
     monkeypatch.delenv("GITHUB_TOKEN")
     assert "does not accept the token (HTTP 401)" in run(code=1, text="wrong\n")
     output = run("--dry-run", as_json=False, text=f"{github.token}\n")
     assert github.token not in output
-    kept = list((app.config["SETTINGS"].instance_dir / "imports").iterdir())
+    kept = list((tmp_path / "imports").iterdir())
     assert kept
     for file in kept:
         assert github.token.encode() not in file.read_bytes()
@@ -189,6 +189,11 @@ def test_what_cannot_be_imported_is_said(github, run, move, tmp_path):
     names = tmp_path / "names.json"
     names.write_text("[1]")
     assert "must contain an object" in run("--users", str(names), code=2)
+
+
+def test_a_folder_that_cannot_be_written_is_said(tmp_path, run):
+    (tmp_path / "imports").write_text("")
+    assert "The download cannot be kept: File exists." in run(code=1)
 
 
 def test_parts_that_a_server_does_not_have_are_left_out(github, run):

@@ -163,6 +163,16 @@ def test_one_run_at_a_time_downloads_a_source(tmp_path):
     assert list((tmp_path / "imports").iterdir()) == []
 
 
+def test_a_list_without_an_end_is_left(tmp_path, monkeypatch):
+    monkeypatch.setattr("app.importing.trackers.download_file.MOST_PAGES", 3)
+    file = DownloadFile(tmp_path, {})
+    for number in range(3):
+        file.append("issues", FetchedPage([], str(number)))
+    with pytest.raises(TrackerError, match="more than 3 pages"):
+        file.append("issues", FetchedPage([], "4"))
+    file.close(remove=True)
+
+
 def test_a_download_has_a_bound(tmp_path, monkeypatch):
     monkeypatch.setattr("app.importing.trackers.download_file.MOST_BYTES", 1_000)
     file = DownloadFile(tmp_path, {})

@@ -115,6 +115,9 @@ def _common(command: Callable[..., None]) -> Callable[..., None]:
             command(options=options, **values)
         except TrackerError as error:
             raise click.ClickException(str(error)) from error
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            raise click.ClickException(f"The download cannot be kept: {reason}.") from error
 
     for option in reversed(_OPTIONS):
         gathered = option(gathered)

@@ -19,6 +19,8 @@ from app.importing.trackers.client import TrackerError
 
 FOLDER = "imports"
 MOST_BYTES = 8 * 1024**3
+# Of all lists together; a tracker that never ends a list sends more.
+MOST_PAGES = 200_000
 HEADER = "import"
 
 
@@ -47,6 +49,7 @@ class DownloadFile:
         # By step: the position of the next page, and whether there is none.
         self._next: dict[str, str | None] = {}
         self._counts: dict[str, int] = {}
+        self._pages = 0
         self.started_at = time.time()
         self.has_earlier = False
         if fresh:
@@ -73,6 +76,7 @@ class DownloadFile:
             self._write({HEADER: self.started_at, "source": source})
 
     def _note(self, step: str, items: list[Any], following: str | None) -> None:
+        self._pages += 1
         self._next[step] = following
         self._counts[step] = self._counts.get(step, 0) + len(items)
 
@@ -89,6 +93,8 @@ class DownloadFile:
 
     def append(self, step: str, page: FetchedPage) -> None:
         """Keep a page; raises TrackerError if the download gets too large."""
+        if self._pages >= MOST_PAGES:
+            raise TrackerError(f"The download has more than {MOST_PAGES:,} pages.")
         self._write({"step": step, "items": page.items, "next": page.next})
         self._note(step, page.items, page.next)
 
