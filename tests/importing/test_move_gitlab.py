@@ -43,6 +43,7 @@ def test_issues_with_all_that_belongs_to_them(cast, gitlab, run, tickets):
     gitlab.part(1, "notes", body="Me too", author=person("eve"), system=False)
     gitlab.part(1, "notes", body="assigned to @bo", author=person("root"), system=True)
     gitlab.part(1, "links", link_type="is_blocked_by", references={"full": f"{NAME}#3"})
+    gitlab.part(3, "notes", body="Psst", author=person("eve"), system=False, internal=True)
     gitlab.part(3, "links", link_type="blocks", references={"full": f"{NAME}#1"})
     gitlab.part(
         1,
@@ -58,12 +59,13 @@ def test_issues_with_all_that_belongs_to_them(cast, gitlab, run, tickets):
         "labels": 3,
         "epics": 1,
         "stories": 3,
-        "comments": 2,
+        "comments": 3,
         "relations (blocks)": 1,
         "relations (relates_to)": 1,
     }
     assert [note["issue"] for note in report["notes"] if "confidential" in note["reason"]] == [
-        f"{NAME}#1"
+        f"{NAME}#1",
+        f"{NAME}#3",
     ]
     found = tickets()
     lamp = found["Lamp is dark 💡"]

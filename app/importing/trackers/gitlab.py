@@ -133,7 +133,10 @@ class GitLab:
             known[one["iid"]] = one
         parts: dict[int, IssueParts] = defaultdict(IssueParts)
         comments: dict[int, list[IssueComment]] = defaultdict(list)
+        confidential: set[int] = set()
         for one in once(file.items("notes")):
+            if one["is_internal"]:
+                confidential.add(one["iid"])
             if one["system"]:
                 change = PastChange(one["at"], one["author"], one["body"][:LONGEST_NOTE])
                 parts[one["iid"]].changes.append(change)
@@ -158,7 +161,7 @@ class GitLab:
             except (ValueError, OverflowError, TypeError, KeyError) as error:
                 report.refuse(f"#{one['iid']}", "not an issue", str(error))
                 continue
-            if one["confidential"]:
+            if one["confidential"] or one["iid"] in confidential:
                 report.note(
                     issue.id, "confidential there; everybody who sees the project can read it here"
                 )
@@ -286,6 +289,7 @@ def _slim_note(entry: dict[str, Any]) -> dict[str, Any] | None:
         "author": _username(entry.get("author")),
         "body": str(entry.get("body") or ""),
         "system": bool(entry.get("system")),
+        "is_internal": bool(entry.get("internal") or entry.get("confidential")),
         "at": at,
     }
 
