@@ -10,10 +10,14 @@ import pytest
 from app import create_app
 from app.accounts import second_factor
 from app.accounts.models import SecondFactor
+from app.core.actor import Actor, ActorKind
 from app.database.session import db, reading, run_write, session
 from app.exporting import layout
 from app.exporting.copying import count
+from app.projects import loaders
+from app.tickets import saved_views, templates, watchers
 from tests.support.agent import Agent
+from tests.support.cast import in_app
 from tests.support.databases import settings_for
 from tests.support.story import make_label, make_ticket, ok, state_ids
 
@@ -21,7 +25,7 @@ ODD = "first\r\nsecond \u6771 \U0001f41e\n---\ntitle: no\n\u2028end"
 
 
 @pytest.fixture
-def filled(cast):
+def filled(app, cast):
     """Something of everything, of the kinds that are hard to carry along."""
     ada, project = cast.ada, cast.open_project
     label = make_label(ada, project, "b\u00fcg")
@@ -49,10 +53,23 @@ def filled(cast):
     ok(ada.post("/webhooks", hook), 201)
     forge = {"name": "GitHub", "forge": "github", "project_ids": [project]}
     ok(ada.post("/integrations", forge), 201)
+    in_app(app, lambda: _arrange(cast))
     usage = {"input_tokens": 900_000_000, "cost_usd": 0.25}
     call = {"name": "get_ticket", "arguments": {"ticket": "OPEN-1"}, "_meta": {"usage": usage}}
     Agent(cast.smith).result("tools/call", call)
     return cast
+
+
+def _arrange(cast):
+    """What people set up on pages."""
+    person = Actor(kind=ActorKind.HUMAN, user_id=cast.ada.user_id)
+    templates.create_template(person, cast.open_project, name="Bug", title="Bug: ", priority="high")
+    watchers.mute(person, "OPEN-1")
+    project = loaders.visible(person, cast.open_project)
+    saved_views.save_view(person, project, name="Mine", query="assignee=me", is_shared=True)
+
+
+ARRANGED = ("ticket_templates", "ticket_mutes", "saved_views", "comment_reactions")
 
 
 @pytest.fixture
@@ -93,6 +110,7 @@ def test_out_and_in_and_out_again_is_the_same(filled, flask, other, tmp_path):
     said = flask("export", str(tmp_path / "first"))
     rows = json.loads((tmp_path / "first/manifest.json").read_text())["rows"]
     assert f"{sum(rows.values())} rows in" in said
+    assert all(rows[name] for name in ARRANGED), rows
     assert "rows and indexed 4 documents" in other("import-export", str(tmp_path / "first"))
     other("export", str(tmp_path / "second"))
     assert files_of(tmp_path / "second") == files_of(tmp_path / "first")

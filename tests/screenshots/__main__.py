@@ -38,6 +38,11 @@ STRANGERS = {
 }
 # What README.md shows of the sample project.
 IN_README = {"board": "/projects/SAMPLE/board", "bot-review": "/bots/sample-writer/review"}
+# What the guides show, in light.
+IN_GUIDES = {
+    "receipts": "/bots/bot-dev-1/review",
+    "rewind": "/rewind?bot=bot-dev-1&since=7d",
+}
 README_FOLDER = ROOT / "docs" / "pictures"
 README_SIZE = {"width": 1280, "height": 640}
 # Longer pages are cut here: nobody looks at the rest.
@@ -339,7 +344,8 @@ def _for_readme(browser: Browser, made: Seeded, served: Served, instance: Path) 
     for theme in ("light", "dark"):
         with looking(browser, made, f"wide-{theme}") as page:
             page.set_viewport_size(README_SIZE)
-            for name, path in IN_README.items():
+            shown = IN_README | (IN_GUIDES if theme == "light" else {})
+            for name, path in shown.items():
                 page.goto(made.url + path)
                 keep(page, README_FOLDER / f"{name}-{theme}.png", whole=False)
 
