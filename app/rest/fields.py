@@ -23,6 +23,9 @@ _MOMENT = re.compile(
     r"(?:([Zz])|([+\- ])([0-9]{2}):([0-9]{2}))"
 )
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# Nothing is older or newer, and all between can be shown.
+EARLIEST_MS = 0
+LATEST_MS = 253_402_300_799_999
 # A valid integer is shorter: every number of so many digits is out of range everywhere.
 _DIGITS = 18
 MOST_ITEMS = 100_000
@@ -188,7 +191,9 @@ def _milliseconds(text: str, *, round_up: bool) -> int:
         offset = timedelta(hours=int(hours), minutes=int(minutes)) * (-1 if sign == "-" else 1)
     seconds = (moment - _EPOCH - offset) // timedelta(seconds=1)
     nanoseconds = int((fraction or "0").ljust(9, "0"))
-    return seconds * 1000 + (-(-nanoseconds // 10**6) if round_up else nanoseconds // 10**6)
+    moment_ms = seconds * 1000 + (-(-nanoseconds // 10**6) if round_up else nanoseconds // 10**6)
+    # An offset, or rounding up, can lead beyond.
+    return min(max(moment_ms, EARLIEST_MS), LATEST_MS)
 
 
 class StrictSchema(Schema):

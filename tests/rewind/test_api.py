@@ -174,6 +174,20 @@ def test_what_is_wrong_is_refused(world, path):
     refused(ada.get("/users/nobody/rewind" + query(world)), 404, "resource.not_found")
 
 
+@pytest.mark.parametrize(
+    "span",
+    [
+        {"since": "0001-01-01T00:00:00+23:59"},
+        {"since": "2026-01-01T00:00:00Z", "until": "9999-12-31T23:59:59-23:59"},
+        {"since": "2026-01-01T00:00:00Z", "until": "9999-12-31T23:59:59.9999999Z"},
+    ],
+)
+def test_times_beyond_all_years_are_the_first_or_last(world, path, span):
+    ada = world.cast.ada
+    for found in (ok(ada.get(path + said(span))), ok(ada.post(path, span))):
+        assert found["until"] >= iso(world.since)
+
+
 def said(body):
     parts = {key: ",".join(one) if isinstance(one, list) else one for key, one in body.items()}
     return "?" + "&".join(f"{key}={value.replace('+', '%2B')}" for key, value in parts.items())
