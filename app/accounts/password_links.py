@@ -60,6 +60,12 @@ def end(user_id: str) -> None:
     session.execute(delete(PasswordLink).where(PasswordLink.user_id == user_id))
 
 
+def end_mailed(user_id: str) -> None:
+    """End the person's link if it was mailed: the address is not theirs any more."""
+    was_mailed = PasswordLink.mailed_to.is_not(None)
+    session.execute(delete(PasswordLink).where(PasswordLink.user_id == user_id, was_mailed))
+
+
 def owner_of(token: str) -> LinkOwner | None:
     """The person whose password this token sets, if it still does."""
     row = session.execute(

@@ -203,6 +203,7 @@ def _update(actor: Actor, user_id: str, fields: dict[str, Any], hashed: str | No
     payload: dict[str, Any] = {"changes": shown} if shown else {}
     if "email" in changed:
         payload["email_changed"] = True
+        password_links.end_mailed(user.id)
         mailing.tell_of_change(user, proven)
         mailing.ask_to_confirm(user)
     if hashed is not None:

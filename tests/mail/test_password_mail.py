@@ -87,6 +87,23 @@ def test_a_deactivated_person_gets_none(app, posting, admin, mailbox, grace, del
     assert mailbox.received == []
 
 
+def test_a_mailed_link_ends_with_the_address_it_went_to(
+    app, posting, admin, mailbox, grace, deliver
+):
+    invited = new_human(admin, "dan", email="dan@example.org")
+    admin.post(f"/people/{grace['id']}/link", data={"by_mail": "true"}, headers=HTML)
+    deliver()
+    path = password_link(mailbox)
+    shown = admin.post(f"/people/{invited['id']}/link", headers=HTML)
+    shown_path = "/password/" + shown.text.split("/password/")[1].split('"')[0]
+    for person in (grace, invited):
+        changed = admin.patch(f"{USERS}/{person['id']}", json={"email": f"{person['id']}@new.org"})
+        assert changed.status_code == 200, changed.json
+    assert use(app.test_client(), path).status_code == 404
+    # One that a person handed over has nothing to do with it.
+    assert use(app.test_client(), shown_path).status_code == 303
+
+
 @pytest.mark.parametrize("email", ["grace@example.org", "nobody@example.org"])
 def test_it_is_asked_for_a_few_times_only(app, posting, grace, email):
     for number in range(5):
