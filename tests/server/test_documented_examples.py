@@ -35,7 +35,7 @@ def run(command, folder, script, **environment):
 def test_the_guides_work_as_they_are_written(tmp_path):
     with serving(tmp_path / "instance") as served:
         shell = [*blocks("api-guide.md", "sh"), *blocks("bot-guide.md", "sh")]
-        shell.append(blocks("webhooks.md", "sh")[0])
+        shell += [blocks("webhooks.md", "sh")[0], *blocks("integrations.md", "sh")]
         script = "\n".join(
             ["set -euo pipefail", *shell, 'echo "$TOKEN" > token; echo "$PAGE" > page']
         )
@@ -43,6 +43,7 @@ def test_the_guides_work_as_they_are_written(tmp_path):
         assert address in script
         said = run(["bash"], tmp_path, script.replace(address, served.url))
         assert "Rotate the certificates" in said
+        assert '"outcome":"1 linked"' in said
         assert "Rules for agents" in (tmp_path / "page").read_text()
         token = (tmp_path / "token").read_text().strip()
         environment = {"DOCKET": served.url, "TOKEN": token}
