@@ -78,8 +78,11 @@ def test_no_document_names_a_place_outside():
         assert not re.search(r"/(work|home|root|tmp)/", text(name)), name
 
 
-def test_the_pictures_of_the_readme_are_there_and_small():
+def test_the_pictures_of_the_documents_are_there_and_small():
     named = set(re.findall(r"docs/pictures/[\w-]+\.png", text("README.md")))
+    for path in (ROOT / "docs").glob("*.md"):
+        found = re.findall(r"\]\((pictures/[\w-]+\.png)\)", path.read_text())
+        named |= {f"docs/{one}" for one in found}
     sizes = {
         str(path.relative_to(ROOT)): path.stat().st_size
         for path in (ROOT / "docs" / "pictures").iterdir()
