@@ -4,11 +4,14 @@
 """
 
 import importlib.util
+import ipaddress
 import os
 import re
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import Self
+from urllib.parse import urlsplit
 
 from sqlalchemy import make_url
 
@@ -34,6 +37,13 @@ def _cores() -> int:
     # Not every system has it.
     allowed = getattr(os, "sched_getaffinity", None)
     return min(len(allowed(0)) if allowed else os.cpu_count() or 1, 4)
+
+
+class Admission(StrEnum):
+    """Whom single sign-on lets in."""
+
+    EXISTING = "existing"
+    ALL = "all"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +100,20 @@ class Settings:
     webhook_allowed_networks: str = ""
     # WEBHOOK_CA_BUNDLE: a PEM file of the authorities that webhooks trust instead of the usual.
     webhook_ca_bundle: Path | None = None
+    # OIDC_ISSUER: the address of the OpenID Connect provider with which people log in, such as
+    # https://login.example.org. Default: there is no single sign-on.
+    oidc_issuer: str = ""
+    # OIDC_CLIENT_ID: the id of this installation at the provider.
+    oidc_client_id: str = ""
+    # OIDC_CLIENT_SECRET: the secret of this installation at the provider.
+    oidc_client_secret: str = field(default="", repr=False)
+    # OIDC_ALLOWED_DOMAINS: the domains of email addresses that may log in with single sign-on,
+    # comma-separated. Default: all.
+    oidc_allowed_domains: str = ""
+    # OIDC_ADMIT: existing admits people who have an account here; all creates accounts for others.
+    oidc_admit: Admission = Admission.EXISTING
+    # PASSWORD_LOGIN: whether people can log in with a password; off needs OIDC_ISSUER.
+    password_login: bool = True
     # METRICS_TOKEN: serves /metrics to whoever sends this token as Authorization: Bearer; at least
     # 16 characters. Default: there is no /metrics, and nothing is measured.
     metrics_token: str = field(default="", repr=False)
@@ -171,6 +195,14 @@ class Settings:
             ),
             webhook_allowed_networks=read.networks(environ, "WEBHOOK_ALLOWED_NETWORKS"),
             webhook_ca_bundle=read.pem_file(environ, "WEBHOOK_CA_BUNDLE"),
+            oidc_issuer=_issuer(environ, "OIDC_ISSUER"),
+            oidc_client_id=read.line(environ, "OIDC_CLIENT_ID", "", 200),
+            oidc_client_secret=read.line(environ, "OIDC_CLIENT_SECRET", "", 500),
+            oidc_allowed_domains=read.hosts(environ, "OIDC_ALLOWED_DOMAINS"),
+            oidc_admit=Admission(
+                read.one_of(environ, "OIDC_ADMIT", "EXISTING", ("EXISTING", "ALL")).lower()
+            ),
+            password_login=read.flag(environ, "PASSWORD_LOGIN", default=True),
             metrics_token=read.token(environ, "METRICS_TOKEN"),
             smtp_url=read.smtp_url(environ, "SMTP_URL"),
             mail_from=read.sender(
@@ -206,6 +238,13 @@ class Settings:
             )
         if self.files_url and importlib.util.find_spec("boto3") is None:
             raise SettingsError("FILES_URL needs boto3: install requirements-s3.txt.")
+        given = (self.oidc_issuer, self.oidc_client_id, self.oidc_client_secret)
+        if any(given) and not all(given):
+            raise SettingsError(
+                "Single sign-on needs OIDC_ISSUER, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET."
+            )
+        if not self.password_login and not self.oidc_issuer:
+            raise SettingsError("PASSWORD_LOGIN can only be off where OIDC_ISSUER is set.")
         path = self.database_path
         if path is not None and not path.parent.is_dir():
             raise SettingsError("DATABASE_URL names a file in a directory that does not exist.")
@@ -262,6 +301,36 @@ class Settings:
     def service_name(self) -> str:
         """The app's name in lower case, with hyphens for spaces."""
         return re.sub(r"[^a-z0-9._-]+", "-", self.app_name.lower())
+
+
+def _issuer(environ: Environment, name: str) -> str:
+    """The address of an identity provider as it names itself: https, or http on this machine."""
+    value = read.text(environ, name)
+    if not value:
+        return ""
+    try:
+        parts = urlsplit(value)
+        host, scheme = parts.hostname or "", parts.scheme
+        is_plain = parts.username is None and parts.port != 0
+    except ValueError:
+        host, scheme, is_plain = "", "", False
+    is_secure = scheme == "https" or (scheme == "http" and is_loopback(host))
+    is_text = value.isascii() and value.isprintable() and not set(value) & set("?# ")
+    if not (host and is_plain and is_secure and is_text) or len(value) > 200:
+        raise SettingsError(
+            f"{name} must be an address such as https://login.example.org, or http on this machine."
+        )
+    return value
+
+
+def is_loopback(host_name: str) -> bool:
+    """Whether a host is this machine."""
+    if host_name == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host_name).is_loopback
+    except ValueError:
+        return False
 
 
 def _own_address(host: str, port: int) -> str:

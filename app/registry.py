@@ -59,6 +59,7 @@ from app.search import sources
 from app.search.api import api as search
 from app.search.cli import reindex
 from app.search_ui.pages import pages as finding_pages
+from app.sign_on.pages import pages as sign_on_pages
 from app.sticky_notes.api import api as sticky_notes
 from app.sticky_notes.pages import pages as note_pages
 from app.tickets import searching as searching_tickets
@@ -117,6 +118,7 @@ def pages() -> list[Blueprint]:
         account_pages,
         people_pages,
         second_factor_pages,
+        sign_on_pages,
         project_pages,
         ticket_pages,
         wiki_pages,

@@ -144,6 +144,21 @@ def test_user_agent_is_one_token(read):
         ({"MAIL_FROM": "d@x.org\nBcc: e@x.org"}, "MAIL_FROM must be a sender"),
         ({"METRICS_TOKEN": "fifteen-letters"}, "METRICS_TOKEN must be 16 to 200 printable ASCII"),
         ({"METRICS_TOKEN": "sixteen and a bit"}, "METRICS_TOKEN must be 16 to 200 printable ASCII"),
+        *(
+            ({"OIDC_ISSUER": issuer}, "OIDC_ISSUER must be an address such as https://login.")
+            for issuer in (
+                "http://login.example.org",
+                "https://u:p@login.example.org",
+                "https://login.example.org?x",
+                "login.example.org",
+                "https://",
+            )
+        ),
+        ({"OIDC_ISSUER": "https://login.example.org"}, "Single sign-on needs OIDC_ISSUER, "),
+        ({"OIDC_CLIENT_SECRET": "x"}, "Single sign-on needs OIDC_ISSUER, "),
+        ({"OIDC_ADMIT": "some"}, "OIDC_ADMIT must be one of "),
+        ({"OIDC_ALLOWED_DOMAINS": "@example.org"}, "OIDC_ALLOWED_DOMAINS must list host names"),
+        ({"PASSWORD_LOGIN": "off"}, "PASSWORD_LOGIN can only be off where OIDC_ISSUER is set"),
         ({"APP_NAME": "a\nb"}, "APP_NAME must be one line of at most 60 printable characters."),
     ],
 )
@@ -153,6 +168,22 @@ def test_a_wrong_setting_is_named_in_one_sentence(read, environ, beginning):
     assert raised.value.message.startswith(beginning)
     assert raised.value.message.count(". ") == 0
     assert raised.value.message.endswith(".")
+
+
+def test_single_sign_on_is_read(read):
+    settings = read(
+        OIDC_ISSUER="http://127.0.0.1:8080/realms/team/",
+        OIDC_CLIENT_ID="docket",
+        OIDC_CLIENT_SECRET="hush hush",
+        OIDC_ALLOWED_DOMAINS="Example.org, example.com",
+        OIDC_ADMIT="all",
+        PASSWORD_LOGIN="off",
+    )
+    # The slash at the end is part of the issuer's name.
+    assert settings.oidc_issuer == "http://127.0.0.1:8080/realms/team/"
+    assert settings.oidc_allowed_domains == "example.org,example.com"
+    assert (settings.oidc_admit, settings.password_login) == ("all", False)
+    assert "hush" not in repr(settings)
 
 
 @pytest.mark.parametrize(

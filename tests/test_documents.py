@@ -10,7 +10,7 @@ from app.config import Settings
 
 ROOT = Path(__file__).resolve().parent.parent
 # Not for the environment (app/config.py).
-INTERNAL = ("password_", "has_", "key_kept_")
+INTERNAL = ("password_time_", "password_memory_", "password_parallelism", "has_", "key_kept_")
 
 
 def text(name):

@@ -62,7 +62,7 @@ def _logged_in(opened: OpenedSession, *, status: int = 200) -> Answer:
     body=LoginBody,
     returns=LoginOut,
     own_transactions=True,
-    errors=(InvalidCredentials, InvalidField, RateLimited),
+    errors=(InvalidCredentials, InvalidField, Forbidden, RateLimited),
 )
 def log_in(call: Call) -> Answer:
     """Exchange a username and password for a session cookie.
@@ -70,6 +70,7 @@ def log_in(call: Call) -> Answer:
     Five attempts per 15 minutes are allowed for each address and, separately, for each username. A
     successful login does not count. Where the person turned on two-factor authentication, a right
     password without `code` is 401 with the reason `totp_required`, a wrong code `totp_invalid`.
+    Where only single sign-on is allowed, this is 403 with the reason `password_login_off`.
     """
     opened = login.log_in(
         call.actor, **call.body, peer=peer_of(call.client), settings=settings_at_hand()

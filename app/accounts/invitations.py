@@ -21,6 +21,7 @@ from app.accounts import (
     second_factor,
     sessions,
     throttle,
+    user_refs,
     users,
 )
 from app.accounts.login import LoginStep
@@ -32,7 +33,7 @@ from app.config import Settings
 from app.core import text
 from app.core.actor import ANONYMOUS, Access, Actor, operation
 from app.core.clock import now_ms
-from app.core.errors import Conflict, InvalidField, NotFound
+from app.core.errors import Conflict, Forbidden, InvalidField, NotFound
 from app.core.redaction import REDACTED
 from app.database.session import reading, run_write, session
 from app.mail import outbox
@@ -41,7 +42,7 @@ from app.mail.models import MailKind
 
 @dataclass(frozen=True, slots=True)
 class LinkStatus:
-    """How a person stands: whether a password was ever chosen, and when a live link ends."""
+    """How a person stands: whether they can log in by now, and when a live link ends."""
 
     has_password: bool
     link_ends_at: int | None
@@ -81,11 +82,14 @@ def username_of(display_name: str) -> str:
 
 
 @operation(Access.HUMAN)
-def issue_link(actor: Actor, /, user_id: str, *, by_mail: bool = False) -> IssuedLink:
+def issue_link(
+    actor: Actor, /, user_id: str, *, by_mail: bool = False, by_operator: bool = False
+) -> IssuedLink:
     """Make a link with which a person chooses a new password; the password stays until then.
 
-    Raises NotFound (bots too), Conflict ``invariant_violation`` for oneself and the deactivated,
-    and, ``by_mail``, for whom no mail may be sent to.
+    That of an operator works where nobody logs in with a password. Raises NotFound (bots too),
+    Conflict ``invariant_violation`` for oneself and the deactivated, and, ``by_mail``, for whom no
+    mail may be sent to.
     """
     user = users.human(user_id)
     credentials.lock_exclusive(user.id)
@@ -94,11 +98,12 @@ def issue_link(actor: Actor, /, user_id: str, *, by_mail: bool = False) -> Issue
         raise Conflict("invariant_violation", "Change your own password in your profile.")
     if not user.is_active:
         raise Conflict("invariant_violation", "Activate this person first.")
-    return _issue(actor, user, by_mail=by_mail)
+    return _issue(actor, user, by_mail=by_mail, by_operator=by_operator)
 
 
-def _issue(actor: Actor, user: User, *, by_mail: bool) -> IssuedLink:
-    link = password_links.make(user, mail=mailing.send_link(user) if by_mail else None)
+def _issue(actor: Actor, user: User, *, by_mail: bool, by_operator: bool = False) -> IssuedLink:
+    mail = mailing.send_link(user) if by_mail else None
+    link = password_links.make(user, mail=mail, by_operator=by_operator)
     record(actor, "user.updated", Target("user", user.id), password_link_issued=True)
     return link
 
@@ -107,7 +112,7 @@ def _issue(actor: Actor, user: User, *, by_mail: bool) -> IssuedLink:
 def link_statuses(actor: Actor, user_ids: Iterable[str]) -> dict[str, LinkStatus]:
     """How these people stand, by id."""
     rows = session.execute(
-        select(User.id, User.password_hash.is_not(None).label("has_password"))
+        select(User.id, user_refs.can_log_in().label("has_password"))
         .add_columns(PasswordLink.expires_at)
         .outerjoin(
             PasswordLink,
@@ -123,9 +128,10 @@ def request_reset(actor: Actor, *, email: str, peer: Peer, settings: Settings) -
     """Mail a link to choose a new password, if this is the confirmed address of a person.
 
     That is looked up when the mail is sent, so a request does the same for every address. Opens its
-    own units of work. Raises NotFound where no mail is sent, InvalidField, RateLimited.
+    own units of work. Raises NotFound where no mail is sent or no password logs in, InvalidField,
+    RateLimited.
     """
-    if not outbox.is_on():
+    if not (outbox.is_on() and settings.password_login):
         raise NotFound("page", "forgot-password")
     address = emails.new_email(email)
     throttle.reserve(settings.secret_key, peer.address, address, "reset")
@@ -137,8 +143,10 @@ def link_owner(actor: Actor, *, token: str, peer: Peer, settings: Settings) -> L
     """Whose password this link sets; opens its own units of work.
 
     A link that is unknown, used or over counts like a failed login of its address. Raises NotFound,
-    RateLimited.
+    RateLimited, Forbidden ``password_login_off`` where only links of operators work.
     """
+    if not settings.password_login and not token.startswith(password_links.OPERATORS):
+        raise Forbidden("password_login_off")
     attempt = throttle.reserve(settings.secret_key, peer.address, None)
     with reading():
         owner = password_links.owner_of(token)

@@ -23,7 +23,7 @@ from app.config import Settings
 from app.core import text
 from app.core.actor import ANONYMOUS, Access, Actor, ActorKind, operation
 from app.core.clock import MINUTE_MS, now_ms
-from app.core.errors import InvalidCredentials
+from app.core.errors import Forbidden, InvalidCredentials
 from app.database import encryption
 from app.database.session import reading, run_write, session
 
@@ -80,8 +80,11 @@ def log_in(
 
     Where a second factor is on and no code came, the step in which it is asked. Opens its own units
     of work. Raises InvalidCredentials, with the reason ``totp_invalid`` where only the code is
-    wrong, RateLimited, or InvalidField for text that no username, password or code can be.
+    wrong, RateLimited, Forbidden ``password_login_off``, or InvalidField for text that no username,
+    password or code can be.
     """
+    if not settings.password_login:
+        raise Forbidden("password_login_off")
     text.checked(username, "username", names.USERNAME_LENGTH)
     passwords.check_form(password, "password")
     _check_code(code)

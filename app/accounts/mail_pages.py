@@ -73,7 +73,7 @@ def request_reset() -> Response:
 
 
 def _show_forgot(form: Form, status: int = 200) -> Response:
-    if not outbox.is_on():
+    if not (outbox.is_on() and settings_at_hand().password_login):
         raise NotFound("page", "forgot-password")
     return page("accounts/forgot.html", form=form, status=status)
 

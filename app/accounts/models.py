@@ -110,7 +110,16 @@ class UserSession(Base):
     """A human's browser session; the cookie's token is stored hashed."""
 
     __tablename__ = "sessions"
-    __table_args__ = (Index(None, "user_id"), Index(None, "expires_at"))
+    __table_args__ = (
+        Index(None, "user_id"),
+        Index(None, "expires_at"),
+        Index(
+            "ix_sessions_identity_id",
+            "identity_id",
+            sqlite_where=text("identity_id IS NOT NULL"),
+            postgresql_where=text("identity_id IS NOT NULL"),
+        ),
+    )
 
     id: Mapped[str] = id_key()
     user_id: Mapped[str] = mapped_column(Id, ForeignKey("users.id"))
@@ -120,6 +129,9 @@ class UserSession(Base):
     last_seen_at: Mapped[int] = mapped_column(Moment)
     # The absolute end; the idle end is last_seen_at plus SESSION_IDLE_MINUTES.
     expires_at: Mapped[int] = mapped_column(Moment)
+    # Of a single sign-on: the identity, and the provider's own session, hashed, if it has any.
+    identity_id: Mapped[str | None] = mapped_column(Id)
+    provider_session_hash: Mapped[str | None] = mapped_column(short_text(64))
 
 
 class PasswordLink(Base):
@@ -161,6 +173,24 @@ class RecoveryCode(Base):
 
     code_hash: Mapped[str] = mapped_column(short_text(64), primary_key=True)
     user_id: Mapped[str] = mapped_column(Id, ForeignKey("users.id"))
+
+
+class ProviderIdentity(Base):
+    """An account at a provider, by its issuer and subject, and the person whom it logs in."""
+
+    __tablename__ = "identities"
+    __table_args__ = (
+        Index("uq_identities_subject", "issuer", "subject", unique=True),
+        Index(None, "user_id"),
+    )
+
+    id: Mapped[str] = id_key()
+    user_id: Mapped[str] = mapped_column(Id, ForeignKey("users.id"))
+    issuer: Mapped[str] = mapped_column(short_text(500))
+    subject: Mapped[str] = mapped_column(short_text(255))
+    # What the provider called the account, to recognize it.
+    name: Mapped[str] = mapped_column(short_text(254))
+    created_at: Mapped[int] = mapped_column(Moment)
 
 
 class FailureWindow(Base):

@@ -1,5 +1,7 @@
 """The pages of accounts: first-run setup, login, and one's own profile."""
 
+from typing import Any
+
 from flask import Blueprint, Response, g, request
 
 from app.accounts import login, personal, sessions, setup, users
@@ -9,7 +11,7 @@ from app.accounts.login import LoginStep
 from app.accounts.schemas import ChangePasswordBody, CodeBody, LoginBody, SetupBody, UserPatch
 from app.accounts.sessions import OpenedSession, Peer
 from app.config import settings_at_hand
-from app.core.errors import InvalidCredentials, NotFound, RateLimited
+from app.core.errors import Forbidden, InvalidCredentials, NotFound, RateLimited
 from app.database.session import reading
 from app.mail import outbox
 from app.web import choices, guard
@@ -71,7 +73,7 @@ def login_page() -> Response:
         return go(target)
     if _needs_setup():
         return go("/setup")
-    return _show_login(Form(), target)
+    return show_login(Form(), target)
 
 
 @pages.post("/login")
@@ -85,6 +87,9 @@ def log_in() -> Response:
     if not form.errors:
         try:
             return enter(_log_in_with(form, is_step=is_step), target)
+        except Forbidden as error:
+            form.refuse("", error.message)
+            status = error.status
         except InvalidCredentials as error:
             form.refuse("", error.message)
             is_step = is_step and (error.details or {}).get("reason") != login.STEP_OVER
@@ -95,7 +100,7 @@ def log_in() -> Response:
             unit = "minute" if minutes == 1 else "minutes"
             form.refuse("", f"Too many attempts. Wait {minutes} {unit} and try again.")
     response = (
-        _ask_code(form, target, status) if is_step else _show_login(form, target, status, wait)
+        _ask_code(form, target, status) if is_step else show_login(form, target, status, wait)
     )
     response.headers.update(headers)
     return response
@@ -118,13 +123,14 @@ def _ask_code(form: Form, target: str, status: int = 200) -> Response:
     return page("accounts/login_code.html", form=form, next=target, status=status)
 
 
-def _show_login(form: Form, target: str, status: int = 200, wait: int = 0) -> Response:
+def show_login(form: Form, target: str, status: int = 200, wait: int = 0) -> Response:
     """The form, disabled for ``wait`` seconds.
 
     It is a fragment where htmx asks, which it does on a page whose session ended.
     """
+    ways = ways_to_log_in()
     if is_htmx():
-        return partial("accounts/again.html", form=form, status=status)
+        return partial("accounts/again.html", form=form, status=status, **ways)
     return page(
         "accounts/login.html",
         form=form,
@@ -132,7 +138,14 @@ def _show_login(form: Form, target: str, status: int = 200, wait: int = 0) -> Re
         wait=wait,
         sends_mail=outbox.is_on(),
         status=status,
+        **ways,
     )
+
+
+def ways_to_log_in() -> dict[str, Any]:
+    """Whether people log in at a provider, and with a password."""
+    settings = settings_at_hand()
+    return {"by_provider": bool(settings.oidc_issuer), "by_password": settings.password_login}
 
 
 def enter(opened: OpenedSession | LoginStep, target: str) -> Response:
@@ -142,19 +155,19 @@ def enter(opened: OpenedSession | LoginStep, target: str) -> Response:
     """
     if isinstance(opened, LoginStep):
         response = _ask_code(Form(), target)
-        _set_cookie(response, STEP_COOKIE, opened.token, opened.max_age)
+        set_cookie(response, STEP_COOKIE, opened.token, opened.max_age)
         return response
     with reading():
         chosen = personal.choices_of(opened.user.id)
     response = choices.carry(go(target), chosen)
     g.fresh_cookie = True
-    _set_cookie(response, COOKIE, opened.token, opened.max_age)
+    set_cookie(response, COOKIE, opened.token, opened.max_age)
     if STEP_COOKIE in request.cookies:
-        _set_cookie(response, STEP_COOKIE, "", 0)
+        set_cookie(response, STEP_COOKIE, "", 0)
     return response
 
 
-def _set_cookie(response: Response, name: str, value: str, max_age: int) -> None:
+def set_cookie(response: Response, name: str, value: str, max_age: int) -> None:
     """Set a cookie with the attributes that REST sets."""
     response.set_cookie(
         name,
@@ -206,6 +219,7 @@ def _show_profile(
         email_form=email_form,
         sends_mail=outbox.is_on(),
         password_form=password_form,
+        by_provider=bool(settings_at_hand().oidc_issuer),
         saved=request.args.get("saved", ""),
         ended=int(ended) if ended.isascii() and ended.isdigit() and len(ended) < 5 else 0,
         status=status,

@@ -86,8 +86,18 @@ def record_logout(actor: Actor) -> None:
     record(actor, "auth.logout", Target("user", actor.user_id), username=actor.username)
 
 
-def open_session(user: User, user_agent: str, absolute_days: int) -> OpenedSession:
-    """Open a session under a new token; the browser's old token is never reused (no fixation)."""
+def open_session(
+    user: User,
+    user_agent: str,
+    absolute_days: int,
+    *,
+    identity_id: str | None = None,
+    provider_session_hash: str | None = None,
+) -> OpenedSession:
+    """Open a session under a new token; the browser's old token is never reused (no fixation).
+
+    A session of a single sign-on names the identity, and the provider's session if it has any.
+    """
     identifier = ids.new_id()
     created_at = now_ms()
     token = credentials.new_secret()
@@ -101,6 +111,8 @@ def open_session(user: User, user_agent: str, absolute_days: int) -> OpenedSessi
             created_at=created_at,
             last_seen_at=created_at,
             expires_at=opened.expires_at,
+            identity_id=identity_id,
+            provider_session_hash=provider_session_hash,
         )
     )
     return opened

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import func, or_, select
+from sqlalchemy import ColumnElement, exists, func, or_, select
 
 from app.accounts.builders import UserSummary, user_summary
-from app.accounts.models import BotToken, User
+from app.accounts.models import BotToken, ProviderIdentity, User
 from app.core.errors import InvalidField
 from app.database.session import by_id, session
 
@@ -15,6 +15,12 @@ from app.database.session import by_id, session
 def find(user_id: str) -> User | None:
     """The user of this id, of any kind and state; None also for text that is no id."""
     return by_id(User, user_id)
+
+
+def can_log_in() -> ColumnElement[bool]:
+    """Whether a person chose a password or has an account at the provider."""
+    has_identity = exists().where(ProviderIdentity.user_id == User.id)
+    return or_(User.password_hash.is_not(None), has_identity)
 
 
 def active_human(user_id: str, field: str) -> User:

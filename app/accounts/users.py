@@ -228,7 +228,7 @@ def _another_is_active(actor: Actor, user_id: str) -> bool:
         User.is_active,
         User.id != user_id,
         # Whoever has only been invited may never come.
-        or_(User.password_hash.is_not(None), User.id == actor.user_id),
+        or_(user_refs.can_log_in(), User.id == actor.user_id),
     )
     return bool(session.scalar(select(others)))
 

@@ -1,4 +1,4 @@
-"""flask users list|create|reset-password|disable-totp|deactivate|activate, and login-limits."""
+"""flask users, and flask login-limits."""
 
 import json
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import click
 from sqlalchemy import delete, select
 
-from app.accounts import emails, names, second_factor
+from app.accounts import emails, invitations, names, second_factor
 from app.accounts import users as verbs
 from app.accounts.models import LoginBucket, User, UserType
 from app.accounts.throttle import LIMIT, SITE_LIMIT, WINDOW_MS, Bucket, buckets_of
@@ -97,6 +97,18 @@ def set_email(username: str, email: str | None, confirmed: bool) -> None:
         run_write(lambda: emails.confirm(SYSTEM, verbs.human(user_id)))
     done = "Set" if email else "Removed"
     click.echo(f"{done} the email address of {username}.")
+
+
+@users.command("link")
+@click.argument("username")
+def link(username: str) -> None:
+    """Show a one-time link with which a person sets a password and logs in.
+
+    It works where PASSWORD_LOGIN is off, too.
+    """
+    user_id = _human_id(username)
+    issued = run_write(lambda: invitations.issue_link(SYSTEM, user_id, by_operator=True))
+    click.echo(f"{settings_at_hand().base_url}/password/{issued.token}")
 
 
 @users.command("disable-totp")

@@ -73,6 +73,7 @@ FORBIDDEN_MESSAGES = {
         "details.review_state, if there is one, and a person signs it off."
     ),
     "bot_inactive": "The bot of this integration is deactivated. A person can activate it again.",
+    "password_login_off": "Logging in with a password is turned off. Use single sign-on.",
     "setup_code_required": "Send the setup code that the server printed when it started.",
 }
 

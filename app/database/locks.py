@@ -31,6 +31,7 @@ class Lock(IntEnum):
     CODE = 7010
     MAIL = 7011
     FILES = 7012
+    IDENTITIES = 7014
 
 
 def acquire(lock: Lock) -> None:

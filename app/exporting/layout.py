@@ -38,6 +38,7 @@ from app.files.store import FolderStore, Store
 from app.integrations.models import CodeDelivery
 from app.jobs.sweeping import SweeperLease
 from app.mail.models import Mail
+from app.sign_on.models import UsedToken
 
 FORMAT = "docket-export"
 FORMAT_VERSION = 1
@@ -54,6 +55,7 @@ TRANSIENT = frozenset(
         PasswordLink,
         LoginBucket,
         FailureWindow,
+        UsedToken,
         IdempotencyRecord,
         SweeperLease,
         CodeDelivery,

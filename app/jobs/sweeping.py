@@ -26,6 +26,7 @@ from app.database.session import Base, run_write, session
 from app.files.sweeping import ContentSweep
 from app.integrations.models import CodeChange, CodeCheck, CodeConnection, CodeDelivery
 from app.mail.models import Mail, MailState
+from app.sign_on.models import UsedToken
 from app.webhooks.models import OutboxEntry, OutboxState, Webhook
 
 BATCH = 500
@@ -92,6 +93,11 @@ def sessions(settings: Settings) -> int:
 def password_links(_: Settings) -> int:
     """Password links past their end."""
     return _delete_due(PasswordLink.user_id, PasswordLink.expires_at <= now_ms())
+
+
+def used_tokens(_: Settings) -> int:
+    """States of logins and ids of logout tokens that are too old to come again."""
+    return _delete_due(UsedToken.token_hash, UsedToken.expires_at <= now_ms())
 
 
 def idempotency_records(_: Settings) -> int:
@@ -178,6 +184,7 @@ _contents = ContentSweep()
 SWEEPERS: dict[str, Callable[[Settings], int]] = {
     "sessions": sessions,
     "password-links": password_links,
+    "used-tokens": used_tokens,
     "idempotency-records": idempotency_records,
     "tool-invocations": tool_invocations,
     "bot-reads": bot_reads,

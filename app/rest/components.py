@@ -60,6 +60,7 @@ _PAYLOAD: dict[str, Json] = {
     "attempt": _INTEGER,
     "left": _INTEGER,
     "size": _INTEGER,
+    "sessions": _INTEGER,
     "http_status": {"type": ["integer", "null"]},
     "will_retry": _FLAG,
     "is_active": _FLAG,

@@ -67,7 +67,7 @@ function logIn() {
       const { username, password, code } = dialog.querySelector("form").elements;
       if (username) username.value ||= marked("signed-in")?.textContent;
       if (!dialog.open) dialog.showModal();
-      (code ?? password).focus();
+      (code ?? password)?.focus();
     };
     dialog.addEventListener("close", end);
     dialog.addEventListener("submit", (event) => {

@@ -277,7 +277,8 @@ def test_me_shows_the_actor_of_either_kind(app, admin, client, path):
     mine = admin.get(API + path)
     assert mine.status_code == 200
     assert list(mine.json) == [
-        "id", "type", "username", "display_name", "is_active", "created_at", "updated_at",
+        "id", "type", "username", "display_name", "email", "email_confirmed", "is_active",
+        "created_at", "updated_at",
     ]  # fmt: skip
     bot, token = new_bot(admin)
     answer = client.get(API + path, headers=key_of(token))

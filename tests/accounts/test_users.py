@@ -83,7 +83,8 @@ def test_create_makes_a_human_who_can_log_in(app, admin):
     assert answer.status_code == 201
     grace = answer.json
     assert grace.keys() == {
-        "id", "type", "username", "display_name", "is_active", "created_at", "updated_at",
+        "id", "type", "username", "display_name", "email", "email_confirmed", "is_active",
+        "created_at", "updated_at",
     }  # fmt: skip
     assert (grace["type"], grace["display_name"], grace["is_active"]) == ("human", "Grace H.", True)
     assert grace["created_at"] == grace["updated_at"]

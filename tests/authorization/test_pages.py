@@ -27,6 +27,7 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
         accounts_pages.login_page accounts_pages.log_in accounts_pages.log_out
         accounts_pages.setup_page accounts_pages.set_up
         people_pages.choose_password people_pages.save_choice
+        sign_on_pages.begin sign_on_pages.finish sign_on_pages.log_out_by_provider
         assets.serve assets.colors help_pages.llms health.healthz health.readyz mcp.endpoint
         openapi.openapi_json integration_events.receive feeds_pages.calendar feeds_pages.activity
         account_mail_pages.show_confirmation account_mail_pages.confirm
@@ -37,6 +38,7 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
         people_pages.people people_pages.add_person accounts_pages.profile
         accounts_pages.save_name accounts_pages.save_email accounts_pages.save_password
         accounts_pages.save_preferences
+        sign_on_pages.show sign_on_pages.begin_linking sign_on_pages.link
         second_factor_pages.show second_factor_pages.set_up second_factor_pages.confirming
         second_factor_pages.confirm second_factor_pages.make_recovery_codes
         second_factor_pages.disable
@@ -120,7 +122,7 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
     """),
     "administered": (("own", "missing"), """
         integrations_pages.show integrations_pages.change integrations_pages.ask_to_delete
-        integrations_pages.delete
+        integrations_pages.delete sign_on_pages.unlink
         people_pages.set_active people_pages.issue_link people_pages.reset_second_factor
         feeds_pages.revoke
         audit_pages.bot_page audit_pages.change_settings
@@ -152,6 +154,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "POST bots_pages.release_ticket": LIKE_MISSING,
     "POST tickets_pages.delete_view": LIKE_MISSING,
     "POST feeds_pages.revoke": LIKE_MISSING,
+    "POST sign_on_pages.unlink": LIKE_MISSING,
     # A form without a reaction names none.
     "POST tickets_pages.react": {"own": "404", "other": "404"},
     "POST tickets_pages.share_view": LIKE_MISSING,
@@ -187,6 +190,8 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
 
 @pytest.fixture(name="world")
 def _world(app, monkeypatch) -> Iterator[World]:
+    # A provider that nobody reaches, so that the pages of single sign-on are there.
+    monkeypatch.setitem(vars(app.config["SETTINGS"]), "oidc_issuer", "http://127.0.0.1:9")
     world = build(app)
     with frozen(monkeypatch):
         yield world

@@ -1,0 +1,80 @@
+"""Ending sessions as the provider asks (Back-Channel Logout 1.0), and what must not come twice."""
+
+from functools import partial
+
+from sqlalchemy import ColumnElement, delete, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from app.accounts import credentials
+from app.accounts.models import ProviderIdentity, UserSession
+from app.audit.service import Target, record
+from app.config import Settings
+from app.core.actor import SYSTEM, Access, Actor, operation
+from app.core.clock import now_ms
+from app.core.lanes import Lane, require
+from app.database.session import is_postgresql, run_write, session
+from app.sign_on import tokens
+from app.sign_on.models import UsedToken
+from app.sign_on.provider import provider_of
+from app.sign_on.tokens import Claims, TokenRefused
+
+
+def use_once(token: str, expires_at: int) -> bool:
+    """Use a token up; False where it was before."""
+    dialect = postgresql if is_postgresql() else sqlite
+    statement = (
+        dialect.insert(UsedToken)
+        .values(token_hash=credentials.hashed(token), expires_at=expires_at)
+        .on_conflict_do_nothing(index_elements=["token_hash"])
+        .returning(UsedToken.token_hash)
+    )
+    return session.scalar(statement) is not None
+
+
+def session_hash(claims: Claims) -> str | None:
+    """The provider's session, by which it can log out; hashed, as it may have any length."""
+    sid = claims.get("sid")
+    is_text = isinstance(sid, str) and sid.isprintable()
+    return credentials.hashed(f"sid:{sid}") if is_text and sid else None
+
+
+@operation(Access.PUBLIC)
+def log_out_by_provider(actor: Actor, *, token: str, settings: Settings) -> int:
+    """End the sessions that a logout token names; returns their number.
+
+    Opens its own unit of work. Raises TokenRefused, ProviderFailure.
+    """
+    require(Lane.LONG)
+    provider = provider_of(settings)
+    moment = now_ms()
+    claims = provider.logout_claims(token, moment // 1000)
+    return run_write(partial(_end_named, provider.issuer, claims, moment))
+
+
+def _end_named(issuer: str, claims: Claims, moment: int) -> int:
+    # A token is believed for OLDEST and twice the leeway, and remembered for longer.
+    expires_at = moment + (tokens.OLDEST + 3 * tokens.LEEWAY) * 1000
+    if not use_once(f"logout:{issuer}:{claims['jti']}", expires_at):
+        raise TokenRefused("replayed")
+    named = []
+    in_session = session_hash(claims)
+    if in_session is not None:
+        named.append(UserSession.provider_session_hash == in_session)
+    own = select(ProviderIdentity.id).where(ProviderIdentity.issuer == issuer)
+    if "sub" in claims:
+        own = own.where(ProviderIdentity.subject == claims["sub"])
+    return _end(UserSession.identity_id.in_(own), *named)
+
+
+def _end(*conditions: ColumnElement[bool]) -> int:
+    """End these sessions, each person's under the lock of their credentials."""
+    owners = session.scalars(select(UserSession.user_id).where(*conditions).distinct()).all()
+    count = 0
+    for user_id in sorted(owners):
+        credentials.lock_exclusive(user_id)
+        statement = delete(UserSession).where(UserSession.user_id == user_id, *conditions)
+        ended = len(session.scalars(statement.returning(UserSession.id)).all())
+        if ended:
+            record(SYSTEM, "auth.oidc.logout", Target("user", user_id), sessions=ended)
+        count += ended
+    return count

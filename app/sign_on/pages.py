@@ -1,0 +1,163 @@
+"""Pages of single sign-on: to the provider and back, linked accounts, logout by the provider."""
+
+from typing import Any
+
+from flask import Blueprint, Response, jsonify, request
+
+from app.accounts.pages import enter, peer, set_cookie, show_login
+from app.accounts.sessions import OpenedSession
+from app.config import Settings, settings_at_hand
+from app.core.errors import Conflict, NotFound, RateLimited
+from app.database.session import reading
+from app.sign_on import flow, identities, logout, service
+from app.sign_on.requests import ProviderFailure
+from app.sign_on.service import Arrived, Departure, SignOnRefused
+from app.sign_on.tokens import TokenRefused
+from app.web.forms import Form
+from app.web.guard import actor, public, safe_next, write
+from app.web.render import go, page
+
+pages = Blueprint("sign_on_pages", __name__)
+
+COOKIE = "app_oidc"
+LINKED = "/profile/sign-on"
+
+
+def _settings() -> Settings:
+    """The settings; raises NotFound where single sign-on is off."""
+    settings = settings_at_hand()
+    if not settings.oidc_issuer:
+        raise NotFound("route", request.path)
+    return settings
+
+
+@pages.get("/login/oidc")
+@public(wants_actor=True)
+def begin() -> Response:
+    """Send the browser to the provider."""
+    settings = _settings()
+    target = safe_next(request.args.get("next"))
+    if actor().is_human:
+        return go(target)
+    try:
+        return _leave(service.begin(actor(), target=target, settings=settings))
+    except SignOnRefused as refusal:
+        return _refused(refusal.message, target)
+
+
+def _leave(begun: Departure) -> Response:
+    response = go(begun.address)
+    set_cookie(response, COOKIE, begun.cookie, flow.LIFETIME_MS // 1000)
+    return response
+
+
+@pages.get(service.CALLBACK)
+@public(wants_actor=True)
+def finish() -> Response:
+    """Log in, or ask whether to link the account."""
+    settings = _settings()
+    arrived = Arrived(
+        cookie=request.cookies.get(COOKIE, ""),
+        state=request.args.get("state", ""),
+        code=request.args.get("code", ""),
+        issuer=request.args.get("iss"),
+        error=request.args.get("error", ""),
+    )
+    try:
+        found, target = service.finish(actor(), arrived=arrived, peer=peer(), settings=settings)
+    except SignOnRefused as refusal:
+        return _refused(refusal.message, "/")
+    except RateLimited as error:
+        minutes = -(-int(error.headers["Retry-After"]) // 60)
+        response = _refused(f"Too many attempts. Wait {minutes} min and try again.", "/", 429)
+        response.headers.update(error.headers)
+        return response
+    if isinstance(found, OpenedSession):
+        response = enter(found, target)
+        set_cookie(response, COOKIE, "", 0)
+        return response
+    response = page("accounts/sign_on_link.html", name=found.name)
+    set_cookie(response, COOKIE, flow.sealed(found), flow.LIFETIME_MS // 1000)
+    return response
+
+
+def _refused(message: str, target: str, status: int = 422) -> Response:
+    """Say it where people log in; whoever is logged in reads it in their profile."""
+    if actor().is_human:
+        return _show(refused=message, status=status)
+    form = Form()
+    form.refuse("", message)
+    response = show_login(form, target, status)
+    set_cookie(response, COOKIE, "", 0)
+    return response
+
+
+@pages.get(LINKED)
+def show() -> Response:
+    return _show()
+
+
+def _show(refused: str = "", status: int = 200) -> Response:
+    _settings()
+    with reading():
+        linked = [
+            {"id": one.id, "name": one.name, "issuer": one.issuer, "created_at": one.created_at}
+            for one in identities.list_own(actor())
+        ]
+    return page("accounts/sign_on.html", linked=linked, refused=refused, status=status)
+
+
+@pages.get(f"{LINKED}/begin")
+def begin_linking() -> Response:
+    """Send the browser to the provider, to link the account."""
+    settings = _settings()
+    try:
+        return _leave(service.begin_linking(actor(), settings=settings))
+    except SignOnRefused as refusal:
+        return _show(refusal.message, 422)
+
+
+@pages.post(LINKED)
+def link() -> Response:
+    """Link the account that the callback showed."""
+    _settings()
+    candidate = request.cookies.get(COOKIE, "")
+    try:
+        write(lambda person: identities.link(person, candidate=candidate))
+    except Conflict as error:
+        return _show(error.message, 409)
+    response = go(LINKED)
+    set_cookie(response, COOKIE, "", 0)
+    return response
+
+
+@pages.post(f"{LINKED}/<identity_id>/remove")
+def unlink(identity_id: str) -> Response:
+    settings = _settings()
+    try:
+        write(lambda person: identities.unlink(person, identity_id, settings=settings))
+    except Conflict as error:
+        return _show(error.message, 409)
+    return go(LINKED)
+
+
+@pages.post("/auth/oidc/backchannel-logout")
+@public()
+def log_out_by_provider() -> Response:
+    """End the sessions that the provider's logout token names (Back-Channel Logout 1.0)."""
+    settings = _settings()
+    token = request.form.get("logout_token", "")
+    try:
+        logout.log_out_by_provider(actor(), token=token, settings=settings)
+    except TokenRefused as error:
+        return _said({"error": "invalid_request", "error_description": str(error)}, 400)
+    except ProviderFailure:
+        return _said({"error": "temporarily_unavailable"}, 503)
+    return _said({}, 200)
+
+
+def _said(body: dict[str, Any], status: int) -> Response:
+    response = jsonify(body)
+    response.status_code = status
+    response.headers["Cache-Control"] = "no-store"
+    return response

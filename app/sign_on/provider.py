@@ -1,0 +1,231 @@
+"""The provider: what it publishes, and its answers to codes. Kept for an hour in each process."""
+
+import threading
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from joserfc.jwk import KeySet
+from requests.auth import HTTPBasicAuth
+
+from app.config import Settings
+from app.core.lanes import Lane, require
+from app.sign_on import tokens
+from app.sign_on.requests import ProviderFailure, checked_address, get_json, post_form
+from app.sign_on.tokens import Claims, TokenRefused, UnknownKey
+
+KEPT_SECONDS = 3600.0
+# An unknown key makes the keys be read again, at most this often.
+REREAD_SECONDS = 60.0
+# After a failure the provider is asked again at once by nobody.
+FAILED_SECONDS = 2.0
+SCOPE = "openid email profile"
+LONGEST_TOKEN = 16_384
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """What the provider says of itself."""
+
+    authorization_endpoint: str
+    token_endpoint: str
+    jwks_uri: str
+    userinfo_endpoint: str | None
+    names_itself: bool
+    by_form: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Published:
+    metadata: Metadata
+    keys: KeySet
+    read_at: float
+    keys_read_at: float
+
+
+class Provider:
+    """One provider with one client of it."""
+
+    def __init__(self, issuer: str, client_id: str, client_secret: str, user_agent: str) -> None:
+        self.issuer = issuer
+        self.client_id = client_id
+        self._secret = client_secret
+        self._user_agent = user_agent
+        self._known: _Published | None = None
+        self._failed_at = 0.0
+        self._lock = threading.Lock()
+
+    def metadata(self) -> Metadata:
+        """What it publishes; raises ProviderFailure."""
+        return self._current().metadata
+
+    def _current(self) -> _Published:
+        require(Lane.LONG)
+        known = self._known
+        if known is not None and time.monotonic() - known.read_at < KEPT_SECONDS:
+            return known
+        with self._lock:
+            if self._known is not known and self._known is not None:
+                return self._known
+            if self._failed_at and time.monotonic() - self._failed_at < FAILED_SECONDS:
+                raise ProviderFailure("it failed just now")
+            try:
+                metadata = self._read_metadata()
+                keys = self._read_keys(metadata)
+            except ProviderFailure:
+                self._failed_at = time.monotonic()
+                raise
+            moment = time.monotonic()
+            self._known = _Published(metadata, keys, moment, moment)
+            return self._known
+
+    def _read_metadata(self) -> Metadata:
+        place = f"{self.issuer.rstrip('/')}/.well-known/openid-configuration"
+        found = get_json(place, self._user_agent)
+        if found.get("issuer") != self.issuer:
+            raise ProviderFailure("its metadata names another issuer")
+        methods = found.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
+        return Metadata(
+            authorization_endpoint=checked_address(
+                found.get("authorization_endpoint"), "authorization_endpoint"
+            ),
+            token_endpoint=checked_address(found.get("token_endpoint"), "token_endpoint"),
+            jwks_uri=checked_address(found.get("jwks_uri"), "jwks_uri"),
+            userinfo_endpoint=(
+                checked_address(found["userinfo_endpoint"], "userinfo_endpoint")
+                if found.get("userinfo_endpoint")
+                else None
+            ),
+            names_itself=found.get("authorization_response_iss_parameter_supported") is True,
+            by_form=isinstance(methods, list) and "client_secret_basic" not in methods,
+        )
+
+    def _read_keys(self, metadata: Metadata) -> KeySet:
+        try:
+            return tokens.read_keys(get_json(metadata.jwks_uri, self._user_agent))
+        except TokenRefused as error:
+            raise ProviderFailure("it publishes no usable keys") from error
+
+    def verified(self, token: str) -> Claims:
+        """The claims of a token it signed; raises TokenRefused, ProviderFailure.
+
+        A key that is not known may be new: the keys are then read again, at most once a minute.
+        """
+        known = self._current()
+        try:
+            return tokens.verified(token, known.keys)
+        except UnknownKey:
+            renewed = self._renewed(known)
+            if renewed is known:
+                raise
+            return tokens.verified(token, renewed.keys)
+
+    def _renewed(self, known: _Published) -> _Published:
+        with self._lock:
+            current = self._known or known
+            if current is not known:
+                return current
+            if time.monotonic() - known.keys_read_at < REREAD_SECONDS:
+                return known
+            # Noted first, so that a provider that fails is not asked by everyone either.
+            self._known = replace(known, keys_read_at=time.monotonic())
+            self._known = replace(self._known, keys=self._read_keys(known.metadata))
+            return self._known
+
+    def login_address(self, *, callback: str, state: str, nonce: str, challenge: str) -> str:
+        """Where a browser is sent to log in."""
+        endpoint = self.metadata().authorization_endpoint
+        query = urlencode(
+            {
+                "response_type": "code",
+                "client_id": self.client_id,
+                "redirect_uri": callback,
+                "scope": SCOPE,
+                "state": state,
+                "nonce": nonce,
+                "code_challenge": challenge,
+                "code_challenge_method": "S256",
+            },
+            quote_via=quote,
+        )
+        return f"{endpoint}{'&' if '?' in endpoint else '?'}{query}"
+
+    def redeem(self, code: str, *, verifier: str, callback: str, nonce: str, now: int) -> Claims:
+        """The claims of the person who comes with this code; raises TokenRefused, ProviderFailure.
+
+        The claims of the userinfo endpoint are added where the ID token has no email address.
+        """
+        metadata = self.metadata()
+        form = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "redirect_uri": callback,
+            "code_verifier": verifier,
+        }
+        auth = None
+        if metadata.by_form:
+            form |= {"client_id": self.client_id, "client_secret": self._secret}
+        else:
+            # RFC 6749, 2.3.1: both are encoded first.
+            auth = HTTPBasicAuth(quote(self.client_id, safe=""), quote(self._secret, safe=""))
+        try:
+            answer = post_form(metadata.token_endpoint, self._user_agent, form, auth)
+        except ProviderFailure as error:
+            if error.status in (400, 401):
+                raise TokenRefused("code") from error
+            raise
+        token = answer.get("id_token")
+        if not isinstance(token, str):
+            raise TokenRefused("no_id_token")
+        claims = self.verified(token)
+        tokens.check_id_token(
+            claims, issuer=self.issuer, client_id=self.client_id, nonce=nonce, now=now
+        )
+        access = answer.get("access_token")
+        if "email" in claims or metadata.userinfo_endpoint is None or not _is_token(access):
+            return claims
+        more = get_json(metadata.userinfo_endpoint, self._user_agent, token=str(access))
+        if more.get("sub") != claims["sub"]:
+            raise TokenRefused("userinfo")
+        return {**more, **claims}
+
+    def logout_claims(self, token: str, now: int) -> Claims:
+        """The claims of a logout token; raises TokenRefused, ProviderFailure."""
+        claims = self.verified(token)
+        tokens.check_logout_token(claims, issuer=self.issuer, client_id=self.client_id, now=now)
+        return claims
+
+
+def _is_token(value: Any) -> bool:
+    return (
+        isinstance(value, str)
+        and value.isascii()
+        and value.isprintable()
+        and (0 < len(value) <= LONGEST_TOKEN)
+    )
+
+
+_made: dict[tuple[str, str, str, str], Provider] = {}
+_making = threading.Lock()
+
+
+def provider_of(settings: Settings) -> Provider:
+    """The provider of these settings, one for each process."""
+    key = (
+        settings.oidc_issuer,
+        settings.oidc_client_id,
+        settings.oidc_client_secret,
+        settings.user_agent,
+    )
+    with _making:
+        if key not in _made:
+            _made.clear()
+            _made[key] = Provider(*key)
+        return _made[key]
+
+
+def forget() -> None:
+    """Read anew what the provider publishes."""
+    with _making:
+        _made.clear()

@@ -1,0 +1,112 @@
+"""Requests to the provider: bounded in time and size, without redirects, to its own addresses.
+
+The issuer is the operator's setting, so it may be in a private network. Whatever the provider names
+is reached over https, or over http only if it is this machine.
+"""
+
+import time
+from typing import Any
+from urllib.parse import urlsplit
+
+import orjson
+import requests
+from requests.auth import AuthBase, HTTPBasicAuth
+from urllib3.exceptions import HTTPError
+
+from app.config import is_loopback
+
+CONNECT_SECONDS = 4.0
+READ_SECONDS = 5.0
+TOTAL_SECONDS = 10.0
+LONGEST = 256 * 1024
+LONGEST_URL = 500
+
+
+class ProviderFailure(Exception):
+    """The provider cannot be reached, or its answer is not what it must be."""
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def checked_address(value: object, name: str) -> str:
+    """An address that may be asked; raises ProviderFailure."""
+    if not isinstance(value, str) or len(value) > LONGEST_URL or not value.isprintable():
+        raise ProviderFailure(f"{name} is no address")
+    try:
+        parts = urlsplit(value)
+        host = parts.hostname or ""
+        port_is_fine = parts.port != 0
+    except ValueError:
+        raise ProviderFailure(f"{name} is no address") from None
+    is_secure = parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host))
+    if not (is_secure and host and port_is_fine) or parts.username is not None or parts.fragment:
+        raise ProviderFailure(f"{name} is neither https nor on this machine")
+    return value
+
+
+def get_json(address: str, user_agent: str, *, token: str = "") -> dict[str, Any]:
+    """The JSON object at an address; with a bearer token, if one is given."""
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    return _json("GET", address, user_agent, headers=headers)
+
+
+def post_form(
+    address: str, user_agent: str, form: dict[str, str], auth: HTTPBasicAuth | None
+) -> dict[str, Any]:
+    """The JSON object that answers a form."""
+    return _json("POST", address, user_agent, data=form, auth=auth or _NoAuth())
+
+
+class _NoAuth(AuthBase):
+    """Keeps requests from reading credentials out of a ``.netrc``."""
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        return request
+
+
+def _json(method: str, address: str, user_agent: str, **options: Any) -> dict[str, Any]:
+    given = {"Accept": "application/json", "User-Agent": user_agent, "Accept-Encoding": "identity"}
+    options["headers"] = given | options.get("headers", {})
+    options.setdefault("auth", _NoAuth())
+    ends_at = time.monotonic() + TOTAL_SECONDS
+    try:
+        with (
+            requests.Session() as line,
+            line.request(
+                method,
+                address,
+                timeout=(CONNECT_SECONDS, READ_SECONDS),
+                allow_redirects=False,
+                stream=True,
+                **options,
+            ) as answer,
+        ):
+            content = _read(answer, ends_at)
+            status = answer.status_code
+    except (requests.RequestException, HTTPError, OSError, ValueError) as error:
+        raise ProviderFailure(f"no answer: {type(error).__name__}") from error
+    if status != 200:
+        raise ProviderFailure(f"status {status}", status)
+    try:
+        found = orjson.loads(content)
+    except orjson.JSONDecodeError:
+        raise ProviderFailure("the answer is no JSON") from None
+    if not isinstance(found, dict):
+        raise ProviderFailure("the answer is no JSON object")
+    return found
+
+
+def _read(answer: requests.Response, ends_at: float) -> bytes:
+    """The body as it was sent; each piece is read as it comes, so that drops take no longer."""
+    pieces: list[bytes] = []
+    size = 0
+    while piece := answer.raw.read1(16_384):
+        pieces.append(piece)
+        size += len(piece)
+        if size > LONGEST:
+            raise ProviderFailure("the answer is too long")
+        if time.monotonic() > ends_at:
+            raise ProviderFailure("the answer took too long")
+    return b"".join(pieces)

@@ -1,0 +1,306 @@
+"""The verbs of a login at the provider: beginning and finishing it.
+
+An account at the provider is known by its issuer and subject. One that is not known yet is the
+person's whose confirmed email address it proves, or a new person's, if the settings admit all.
+"""
+
+import hmac
+from dataclasses import dataclass
+from functools import partial
+
+from sqlalchemy import exists, select
+
+from app.accounts import emails, names, sessions, throttle, users
+from app.accounts.login import human_actor
+from app.accounts.models import ProviderIdentity, User, UserType
+from app.accounts.sessions import OpenedSession, Peer
+from app.audit.service import Target, record, record_separately
+from app.config import Admission, Settings
+from app.core import ids, text
+from app.core.actor import ANONYMOUS, Access, Actor, operation
+from app.core.clock import now_ms
+from app.core.errors import InvalidField
+from app.core.lanes import Lane, require
+from app.database.locks import Lock, acquire
+from app.database.session import run_write, session
+from app.sign_on import flow, identities, tokens
+from app.sign_on.flow import Candidate, SignOnFlow
+from app.sign_on.logout import session_hash, use_once
+from app.sign_on.provider import Provider, provider_of
+from app.sign_on.requests import ProviderFailure
+from app.sign_on.tokens import Claims, TokenRefused
+
+CALLBACK = "/login/oidc/callback"
+# Names that are tried before a random one.
+NAMES_TRIED = 50
+
+MESSAGES = {
+    "begin": flow.OVER,
+    "provider": "The identity provider did not respond. Try again later.",
+    "denied": "The identity provider did not log you in.",
+    "not_admitted": (
+        "No account here belongs to this login. Log in with your password and link it in your "
+        "profile, or ask a teammate to invite you."
+    ),
+    "email": "The identity provider did not confirm an email address.",
+    "domain": "This email address is not allowed here.",
+    "inactive": "This account is deactivated.",
+    "setup": "Set up this service first.",
+}
+
+
+class SignOnRefused(Exception):
+    """A login that fails; ``reason`` is for the audit log, the message for people."""
+
+    def __init__(self, reason: str, kind: str, user_id: str | None = None) -> None:
+        self.reason = reason
+        self.message = MESSAGES[kind]
+        self.user_id = user_id
+        super().__init__(reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """Where the browser goes, and the cookie that it brings back."""
+
+    address: str
+    cookie: str
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """What the provider sent back with the browser."""
+
+    cookie: str
+    state: str
+    code: str = ""
+    issuer: str | None = None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Person:
+    """What the provider says of somebody, in the form in which it is used."""
+
+    issuer: str
+    subject: str
+    session_hash: str | None
+    # None unless the provider confirmed it.
+    email: str | None
+    name: str
+    wished_username: str
+
+
+@operation(Access.PUBLIC)
+def begin(actor: Actor, *, target: str, settings: Settings) -> Departure:
+    """Begin a login at the provider; raises SignOnRefused where it cannot be reached."""
+    return _begin(flow.begun(target, None), settings)
+
+
+@operation(Access.HUMAN)
+def begin_linking(actor: Actor, *, settings: Settings) -> Departure:
+    """Begin a login at the provider, to link the account to one's own."""
+    return _begin(flow.begun("/profile/sign-on", actor.id), settings)
+
+
+def _begin(begun: SignOnFlow, settings: Settings) -> Departure:
+    require(Lane.LONG)
+    try:
+        address = provider_of(settings).login_address(
+            callback=f"{settings.base_url}{CALLBACK}",
+            state=begun.state,
+            nonce=begun.nonce,
+            challenge=begun.challenge,
+        )
+    except ProviderFailure as error:
+        raise SignOnRefused("provider", "provider") from error
+    return Departure(address, flow.sealed(begun))
+
+
+@operation(Access.PUBLIC)
+def finish(
+    actor: Actor, *, arrived: Arrived, peer: Peer, settings: Settings
+) -> tuple[OpenedSession | Candidate, str]:
+    """Finish what was begun: a session and where it leads, or an account to link.
+
+    Opens its own units of work. Raises SignOnRefused, recorded and counted like a failed login of
+    the address, or RateLimited.
+    """
+    require(Lane.LONG)
+    attempt = throttle.reserve(settings.secret_key, peer.address, None)
+    try:
+        begun = _begun_here(arrived)
+        if begun.links is not None and begun.links != actor.user_id:
+            raise SignOnRefused("state", "begin")
+        person = _person(begun, arrived, settings)
+        if begun.links is not None:
+            run_write(lambda: throttle.refund(attempt))
+            return Candidate(
+                begun.links, person.issuer, person.subject, person.name, begun.ends_at
+            ), begun.target
+        opened = run_write(partial(_log_in, actor, person, attempt, peer, settings))
+    except SignOnRefused as refusal:
+        if refusal.reason == "provider":
+            # Nobody's fault here, so it counts for nobody.
+            run_write(lambda: throttle.refund(attempt))
+        record_separately(
+            ANONYMOUS, "auth.oidc.failure", Target("user", refusal.user_id), reason=refusal.reason
+        )
+        raise
+    return opened, begun.target
+
+
+def _begun_here(arrived: Arrived) -> SignOnFlow:
+    """The flow that this browser began and that was not finished yet."""
+    begun = flow.opened_flow(arrived.cookie)
+    if begun is None or not hmac.compare_digest(begun.state.encode(), arrived.state.encode()):
+        raise SignOnRefused("state", "begin")
+    if not run_write(lambda: use_once(f"state:{begun.state}", begun.ends_at)):
+        raise SignOnRefused("replayed", "begin")
+    return begun
+
+
+def _person(begun: SignOnFlow, arrived: Arrived, settings: Settings) -> _Person:
+    """Who the provider says it is, checked; raises SignOnRefused."""
+    provider = provider_of(settings)
+    try:
+        _check_issuer(provider, arrived)
+        if arrived.error or not arrived.code:
+            raise SignOnRefused("denied", "denied")
+        claims = provider.redeem(
+            arrived.code,
+            verifier=begun.verifier,
+            callback=f"{settings.base_url}{CALLBACK}",
+            nonce=begun.nonce,
+            now=now_ms() // 1000,
+        )
+    except ProviderFailure as error:
+        raise SignOnRefused("provider", "provider") from error
+    except TokenRefused as error:
+        raise SignOnRefused(f"token_{error}", "denied") from error
+    email = _confirmed_email(claims)
+    domains = tuple(filter(None, settings.oidc_allowed_domains.split(",")))
+    if domains and email is None:
+        raise SignOnRefused("email", "email")
+    if domains and email is not None and email.rpartition("@")[2] not in domains:
+        raise SignOnRefused("domain", "domain")
+    name = claims.get("name")
+    shown = name.strip() if isinstance(name, str) and name.isprintable() else ""
+    wished = claims.get("preferred_username")
+    return _Person(
+        issuer=provider.issuer,
+        subject=str(claims["sub"]),
+        session_hash=session_hash(claims),
+        email=email,
+        name=(shown or email or str(claims["sub"]))[: text.NAME_LENGTH],
+        wished_username=wished if isinstance(wished, str) else email or "",
+    )
+
+
+def _check_issuer(provider: Provider, arrived: Arrived) -> None:
+    """Refuse the answer of another provider (RFC 9207)."""
+    expected = provider.metadata().names_itself
+    if arrived.issuer != provider.issuer and (expected or arrived.issuer is not None):
+        raise SignOnRefused("issuer", "denied")
+
+
+def _confirmed_email(claims: Claims) -> str | None:
+    """The email address that the provider confirmed; ``xms_edov`` is how Entra says so."""
+    address = claims.get("email")
+    is_confirmed = tokens.is_true(claims.get("email_verified")) or tokens.is_true(
+        claims.get("xms_edov")
+    )
+    if not is_confirmed or not isinstance(address, str):
+        return None
+    try:
+        return emails.new_email(address)
+    except InvalidField:
+        return None
+
+
+def _log_in(
+    actor: Actor, person: _Person, attempt: throttle.LoginAttempt, peer: Peer, settings: Settings
+) -> OpenedSession:
+    identity = _identity_of(person, settings)
+    user = session.scalar(
+        select(User).where(User.id == identity.user_id).with_for_update(key_share=True)
+    )
+    if user is None or not user.is_active:
+        raise SignOnRefused("inactive", "inactive", identity.user_id)
+    throttle.refund(attempt)
+    if actor.session_id is not None:
+        sessions.end(actor.session_id)
+    opened = sessions.open_session(
+        user,
+        peer.user_agent,
+        settings.session_absolute_days,
+        identity_id=identity.id,
+        provider_session_hash=person.session_hash,
+    )
+    target = Target("user", user.id)
+    record(human_actor(user), "auth.oidc.success", target, username=user.username)
+    return opened
+
+
+def _identity_of(person: _Person, settings: Settings) -> ProviderIdentity:
+    """The account's identity, which is made where the settings admit it."""
+    found = identities.find(person.issuer, person.subject)
+    if found is not None:
+        return found
+    # Two browsers may log in with a new account at once.
+    acquire(Lock.IDENTITIES)
+    found = identities.find(person.issuer, person.subject)
+    if found is not None:
+        return found
+    if not session.scalar(select(exists().where(User.type == UserType.HUMAN))):
+        raise SignOnRefused("setup", "setup")
+    user = _by_email(person.email) if person.email is not None else None
+    if user is None and settings.oidc_admit != Admission.ALL:
+        raise SignOnRefused("not_admitted", "not_admitted")
+    if user is None and person.email is None:
+        raise SignOnRefused("email", "email")
+    if user is None:
+        user = _new_person(person)
+    elif not user.is_active:
+        raise SignOnRefused("inactive", "inactive", user.id)
+    return identities.add(human_actor(user), user.id, person.issuer, person.subject, person.name)
+
+
+def _by_email(email: str) -> User | None:
+    """Whose address this is, confirmed here: anyone could enter another's as their own."""
+    return session.scalar(
+        select(User).where(
+            User.email == email,
+            User.email_confirmed_at.is_not(None),
+            User.type == UserType.HUMAN,
+        )
+    )
+
+
+def _new_person(person: _Person) -> User:
+    is_taken = session.scalar(select(exists().where(User.email == person.email)))
+    new = users.NewHuman(
+        _free_username(person.wished_username),
+        person.name,
+        None,
+        None if is_taken else person.email,
+    )
+    user = users.add_human(None, new)
+    emails.confirm(human_actor(user), user)
+    return user
+
+
+def _free_username(wished: str) -> str:
+    """A free username like the one that the provider names, or the part of an address before @."""
+    letters = (
+        letter if letter.isascii() and (letter.isalnum() or letter in "._-") else "-"
+        for letter in wished.partition("@")[0].lower()
+    )
+    base = "".join(letters).strip("._-")[: names.USERNAME_LENGTH - 8]
+    if not names.USERNAME_PATTERN.fullmatch(base) or base in names.RESERVED:
+        base = "person"
+    for number in range(1, NAMES_TRIED):
+        name = base if number == 1 else f"{base}-{number}"
+        if not names.is_taken(name):
+            return name
+    return f"{base}-{ids.new_id()[-7:]}"

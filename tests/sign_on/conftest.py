@@ -1,0 +1,55 @@
+"""An application with a provider, and browsers that log in with it."""
+
+import os
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import pytest
+
+from app.sign_on import requests
+from tests.accounts.conftest import admin, setting
+from tests.sign_on.provider import CLIENT, SECRET, Provider
+
+__all__ = ["admin", "setting"]
+
+# It needs Node and a package of it, which not every machine has.
+collect_ignore = [] if os.environ.get("OIDC_PROVIDER") else ["test_real_provider.py"]
+
+CALLBACK = "/login/oidc/callback"
+
+
+@pytest.fixture
+def provider(app, admin, setting, monkeypatch):
+    """A provider that the settings name; ada has set the installation up."""
+    made = Provider()
+    setting("oidc_issuer", made.issuer)
+    setting("oidc_client_id", CLIENT)
+    setting("oidc_client_secret", SECRET)
+    # Nobody waits as long as for a real one.
+    monkeypatch.setattr(requests, "READ_SECONDS", 0.3)
+    monkeypatch.setattr(requests, "TOTAL_SECONDS", 0.5)
+    yield made
+    made.stop()
+
+
+def begin(client, path="/login/oidc"):
+    """Begin a login, and what the browser asks the provider."""
+    answer = client.get(path)
+    assert answer.status_code == 303, answer.text
+    return dict(parse_qsl(urlsplit(answer.location).query))
+
+
+def finish(client, asked, provider, code, **changes):
+    """Come back with a code."""
+    values = {"state": asked["state"], "code": code, "iss": provider.issuer} | changes
+    query = urlencode({name: value for name, value in values.items() if value is not None})
+    return client.get(f"{CALLBACK}?{query}")
+
+
+def log_in(client, provider, path="/login/oidc", **claims):
+    """The whole way of a browser."""
+    asked = begin(client, path)
+    return finish(client, asked, provider, provider.grant(asked, **claims))
+
+
+def is_logged_in(client):
+    return client.get("/api/v1/auth/me").status_code == 200

@@ -1,0 +1,636 @@
+"""Logging in at a provider: who gets in as whom, and every hostile answer."""
+
+import time
+from urllib.parse import urlsplit
+
+import pytest
+from sqlalchemy import func, select, update
+
+from app.accounts.models import ProviderIdentity, User, UserSession
+from app.config import Admission
+from app.database.session import reading, session
+from app.sign_on import provider as providers
+from app.sign_on.models import UsedToken
+from tests.accounts.helpers import API, PASSWORD, at_once, error, events, new_human, only, write
+from tests.sign_on.conftest import CALLBACK, begin, finish, is_logged_in, log_in
+from tests.sign_on.provider import CLIENT, KEYS, with_public_key_as_secret
+
+
+@pytest.fixture
+def linked(app, provider):
+    """Ada has a confirmed address, which the provider confirms too."""
+    write(app, update(User).values(email="ada@example.org", email_confirmed_at=1))
+
+
+def identities(app):
+    with app.app_context(), reading():
+        return session.execute(
+            select(ProviderIdentity.issuer, ProviderIdentity.subject, User.username).join(
+                User, User.id == ProviderIdentity.user_id
+            )
+        ).all()
+
+
+def reasons(app):
+    return [event.payload["reason"] for event in events(app, "auth.oidc.failure")]
+
+
+def test_a_person_with_the_same_confirmed_address_is_logged_in(app, provider, linked, client):
+    asked = begin(client, "/login/oidc?next=/tickets")
+    assert asked["scope"] == "openid email profile"
+    assert (asked["response_type"], asked["code_challenge_method"]) == ("code", "S256")
+    assert (asked["client_id"], urlsplit(asked["redirect_uri"]).path) == (CLIENT, CALLBACK)
+    answer = finish(client, asked, provider, provider.grant(asked))
+    assert (answer.status_code, answer.location) == (303, "/tickets")
+    assert client.get(f"{API}/auth/me").json["username"] == "ada"
+    assert client.get_cookie("app_oidc") is None
+    assert identities(app) == [(provider.issuer, "subject-1", "ada")]
+    assert only(app, "auth.oidc.success").payload == {"username": "ada"}
+    assert only(app, "user.identity_linked").payload == {"username": "ada"}
+
+
+def test_the_account_is_known_by_its_subject_from_then_on(app, provider, linked, client):
+    assert log_in(client, provider).status_code == 303
+    other = app.test_client()
+    answer = log_in(other, provider, email="another@example.org", email_verified=False)
+    assert answer.status_code == 303
+    assert other.get(f"{API}/auth/me").json["username"] == "ada"
+    # Another account with the address of a person who is linked is that person's too.
+    assert log_in(app.test_client(), provider, sub="subject-2").status_code == 303
+    assert len(identities(app)) == 2
+
+
+def test_the_cookie_of_a_login_is_for_this_browser_and_short(provider, client):
+    answer = client.get("/login/oidc")
+    (cookie,) = answer.headers.getlist("Set-Cookie")
+    assert cookie.startswith("app_oidc=")
+    for attribute in ("HttpOnly", "SameSite=Lax", "Max-Age=600"):
+        assert attribute in cookie
+    assert "state" not in client.get_cookie("app_oidc").value
+
+
+def test_without_a_provider_there_is_no_such_page(app, admin, client):
+    for path in ("/login/oidc", CALLBACK):
+        assert client.get(path).status_code == 404
+    for path in ("/profile/sign-on", "/profile/sign-on/begin"):
+        assert admin.get(path).status_code == 404
+    assert client.post("/auth/oidc/backchannel-logout").status_code == 404
+    assert "single sign-on" not in client.get("/login").text
+    assert "single sign-on" not in admin.get("/profile").text
+
+
+def test_the_client_secret_is_sent_as_the_provider_wants_it(app, provider, linked, client):
+    assert log_in(client, provider).status_code == 303
+    headers, form = provider.forms[-1]
+    assert headers["Authorization"].startswith("Basic ")
+    assert "client_secret" not in form
+    provider.metadata["token_endpoint_auth_methods_supported"] = ["client_secret_post"]
+    providers.forget()
+    assert log_in(app.test_client(), provider).status_code == 303
+    headers, form = provider.forms[-1]
+    assert "Authorization" not in headers
+    assert form["client_id"] == CLIENT
+
+
+@pytest.mark.parametrize("alg", ["RS256", "ES256", "PS256", "EdDSA"])
+def test_these_algorithms_are_accepted(app, provider, linked, client, alg):
+    asked = begin(client)
+    token = provider.signed(provider.claims(asked["nonce"]), alg)
+    assert finish(client, asked, provider, provider.grant(asked, token)).status_code == 303
+
+
+HOSTILE = {
+    "another nonce": {"nonce": "another"},
+    "no nonce": {"nonce": None},
+    "another issuer": {"iss": "https://evil.example"},
+    "no issuer": {"iss": None},
+    "another audience": {"aud": "another-client"},
+    "no audience": {"aud": None},
+    "an audience of numbers": {"aud": [CLIENT, 5], "azp": CLIENT},
+    "several audiences without azp": {"aud": [CLIENT, "another"]},
+    "another azp": {"aud": [CLIENT, "another"], "azp": "another"},
+    "expired": {"exp": int(time.time()) - 3600},
+    "expiry as text": {"exp": "soon"},
+    "expiry without end": {"exp": float("inf")},
+    "expiry as flag": {"exp": True},
+    "no expiry": {"exp": None},
+    "not yet valid": {"nbf": int(time.time()) + 3600},
+    "issued in the future": {"iat": int(time.time()) + 3600},
+    "issued long ago": {"iat": int(time.time()) - 7200},
+    "no time of issue": {"iat": None},
+    "no subject": {"sub": None},
+    "a subject of another kind": {"sub": 5},
+    "an endless subject": {"sub": "x" * 300},
+    "a subject with control characters": {"sub": "a\u0000b"},
+}
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_token_that_says_something_else_lets_nobody_in(app, provider, linked, client, name):
+    answer = log_in(client, provider, **HOSTILE[name])
+    assert (answer.status_code, "did not log you in" in answer.text) == (422, True)
+    assert not is_logged_in(client)
+    (reason,) = reasons(app)
+    assert reason.startswith("token_")
+    assert identities(app) == []
+
+
+def changed(provider, claims):
+    head, _, tail = provider.signed(claims).split(".")
+    return f"{head}.{provider.signed(claims | {'sub': 'admin'}).split('.')[1]}.{tail}"
+
+
+def by_a_stranger(provider, claims):
+    return provider.signed(claims, key=type(KEYS["RS256"]).generate_key(2048, {"kid": "rsa"}))
+
+
+FORGED = {
+    "none": lambda provider, claims: (
+        f"eyJhbGciOiJub25lIn0.{provider.signed(claims).split('.')[1]}."
+    ),
+    "HS256 with the public key": lambda provider, claims: with_public_key_as_secret(
+        provider.signed(claims)
+    ),
+    "a key of somebody else": by_a_stranger,
+    "RS512": lambda provider, claims: provider.signed(claims, "RS512", KEYS["RS256"]),
+    "the key of another algorithm": lambda provider, claims: provider.signed(
+        claims, "ES256", KEYS["ES256"], kid="rsa"
+    ),
+    "a key that is not published": lambda provider, claims: provider.signed(claims, kid="gone"),
+    "a changed claim": changed,
+    "words": lambda *_: "not a token",
+    "dots": lambda *_: "..",
+    "long": lambda *_: "x" * 100_000,
+}
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize("kind", FORGED)
+def test_a_token_that_the_provider_did_not_sign_lets_nobody_in(app, provider, linked, client, kind):
+    asked = begin(client)
+    token = FORGED[kind](provider, provider.claims(asked["nonce"]))
+    answer = finish(client, asked, provider, provider.grant(asked, token))
+    assert answer.status_code == 422
+    assert not is_logged_in(client)
+    assert reasons(app)[0].startswith("token_")
+
+
+def test_a_code_is_redeemed_once(app, provider, linked, client):
+    asked = begin(client)
+    code = provider.grant(asked)
+    assert finish(client, asked, provider, code).status_code == 303
+    other = app.test_client()
+    again = begin(other)
+    assert finish(other, again, provider, code).status_code == 422
+    assert reasons(app) == ["token_code"]
+
+
+def test_a_state_is_used_once(app, provider, linked, client):
+    asked = begin(client)
+    cookie = client.get_cookie("app_oidc").value
+    assert finish(client, asked, provider, provider.grant(asked)).status_code == 303
+    client.delete_cookie("app_session")
+    client.set_cookie("app_oidc", cookie)
+    assert finish(client, asked, provider, provider.grant(asked)).status_code == 422
+    assert reasons(app) == ["replayed"]
+
+
+def test_the_state_of_another_browser_is_refused(app, provider, linked, client):
+    attacker = app.test_client()
+    asked = begin(attacker)
+    code = provider.grant(asked)
+    # The victim has begun nothing, or something else.
+    assert finish(client, asked, provider, code).status_code == 422
+    begin(client)
+    assert finish(client, asked, provider, code).status_code == 422
+    assert not is_logged_in(client)
+    assert reasons(app) == ["state", "state"]
+    assert provider.forms == []
+
+
+def test_a_code_for_another_browser_fails_at_its_challenge(app, provider, linked, client):
+    stolen = provider.grant(begin(app.test_client()))
+    asked = begin(client)
+    assert finish(client, asked, provider, stolen).status_code == 422
+    assert not is_logged_in(client)
+
+
+def test_a_login_that_took_too_long_is_refused(app, provider, linked, client, monkeypatch):
+    asked = begin(client)
+    later = int(time.time() * 1000) + 11 * 60_000
+    monkeypatch.setattr("app.sign_on.flow.now_ms", lambda: later)
+    assert finish(client, asked, provider, provider.grant(asked)).status_code == 422
+    assert reasons(app) == ["state"]
+
+
+@pytest.mark.parametrize("named", [None, "https://evil.example", ""])
+def test_the_answer_of_another_provider_is_refused(app, provider, linked, client, named):
+    asked = begin(client)
+    answer = finish(client, asked, provider, provider.grant(asked), iss=named)
+    assert answer.status_code == 422
+    assert reasons(app) == ["issuer"]
+    assert provider.forms == []
+
+
+def test_a_provider_that_does_not_name_itself_may_leave_it_out(app, provider, linked, client):
+    del provider.metadata["authorization_response_iss_parameter_supported"]
+    asked = begin(client)
+    assert finish(client, asked, provider, provider.grant(asked), iss=None).status_code == 303
+
+
+def test_an_error_of_the_provider_is_not_repeated(app, provider, linked, client):
+    asked = begin(client)
+    answer = finish(client, asked, provider, None, error="<b>access_denied</b>")
+    assert (answer.status_code, "access_denied" in answer.text) == (422, False)
+    assert reasons(app) == ["denied"]
+
+
+def test_an_address_that_was_not_confirmed_is_nobodys(app, provider, linked, client):
+    for claims in ({"email_verified": False}, {"email_verified": None}, {"email": "Ada"}):
+        assert log_in(client, provider, **claims).status_code == 422
+    assert set(reasons(app)) == {"not_admitted"}
+
+
+def test_an_address_that_is_not_confirmed_here_is_nobodys(app, provider, client):
+    """Anyone could have entered the address of another as their own."""
+    write(app, update(User).values(email="ada@example.org"))
+    assert log_in(client, provider).status_code == 422
+    assert reasons(app) == ["not_admitted"]
+
+
+def test_entra_confirms_addresses_by_a_claim_of_its_own(provider, linked, client):
+    claims = {"email_verified": None, "xms_edov": "1"}
+    assert log_in(client, provider, **claims).status_code == 303
+
+
+def test_only_allowed_domains_get_in(app, provider, linked, client, setting):
+    setting("oidc_allowed_domains", "example.com,example.net")
+    assert log_in(client, provider).status_code == 422
+    assert log_in(client, provider, email_verified=False).status_code == 422
+    setting("oidc_allowed_domains", "example.org")
+    assert log_in(client, provider).status_code == 303
+    # And each time anew.
+    setting("oidc_allowed_domains", "example.com")
+    assert log_in(app.test_client(), provider).status_code == 422
+    assert log_in(app.test_client(), provider, email="x@sub.example.com").status_code == 422
+    assert reasons(app) == ["domain", "email", "domain", "domain"]
+
+
+def test_a_deactivated_person_stays_out(app, provider, linked, admin, client):
+    assert log_in(client, provider).status_code == 303
+    new_human(admin, "grace")
+    write(app, update(User).where(User.username == "ada").values(is_active=False))
+    other = app.test_client()
+    assert log_in(other, provider).status_code == 422
+    assert log_in(other, provider, sub="subject-2").status_code == 422
+    assert reasons(app) == ["inactive", "inactive"]
+
+
+def test_all_are_admitted_if_the_settings_say_so(app, provider, admin, client, setting):
+    setting("oidc_admit", Admission.ALL)
+    for number, wished in enumerate(("Ada", "ada", "me", "<b>", None), 1):
+        browser = app.test_client()
+        address = f"p{number}@example.org"
+        claims = {"sub": f"s{number}", "email": address, "preferred_username": wished}
+        assert log_in(browser, provider, **claims).status_code == 303
+    with app.app_context(), reading():
+        rows = session.execute(select(User.username, User.email).order_by(User.id)).all()
+    assert rows == [
+        ("ada", None),
+        ("ada-2", "p1@example.org"),
+        ("ada-3", "p2@example.org"),
+        ("person", "p3@example.org"),
+        ("person-2", "p4@example.org"),
+        ("p5", "p5@example.org"),
+    ]
+    # They are members, not people who were invited and never came.
+    page = admin.get("/people").text
+    assert ("Invite expired" in page, page.count("Reset password")) == (False, 5)
+    unconfirmed = log_in(client, provider, sub="s6", email_verified=False)
+    assert (unconfirmed.status_code, reasons(app)) == (422, ["email"])
+
+
+def test_nobody_is_admitted_before_the_first_admin(app, provider, client, setting, database):
+    setting("oidc_admit", Admission.ALL)
+    database.empty()
+    assert log_in(client, provider).status_code == 422
+    assert client.get(f"{API}/setup/status").json["needs_setup"] is True
+
+
+def test_the_address_may_come_from_the_userinfo_endpoint(app, provider, linked, client):
+    provider.userinfo = {"sub": "subject-1", "email": "ada@example.org", "email_verified": True}
+    assert log_in(client, provider, email=None, email_verified=None).status_code == 303
+    provider.userinfo["sub"] = "subject-2"
+    other = app.test_client()
+    assert log_in(other, provider, email=None, sub="subject-3").status_code == 422
+    assert reasons(app) == ["token_userinfo"]
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"sid": "\ud800"},
+        {"sid": 5},
+        {"name": "\ud800"},
+        {"name": ["Ada"]},
+        {"preferred_username": "\x00\ud800"},
+        {"preferred_username": "x" * 5000, "name": "y" * 5000},
+        {"email": "\ud800@example.org"},
+        {"email": ["ada@example.org"]},
+        {"email_verified": {"yes": True}},
+    ],
+)
+def test_odd_values_break_nothing(app, provider, linked, client, setting, claims):
+    setting("oidc_admit", Admission.ALL)
+    assert log_in(client, provider, **claims).status_code in (303, 422)
+
+
+def test_failures_count_for_their_address(app, provider, linked, client):
+    for _ in range(5):
+        assert log_in(client, provider, nonce="another").status_code == 422
+    answer = log_in(client, provider)
+    assert (answer.status_code, "Too many attempts" in answer.text) == (429, True)
+    assert "Retry-After" in answer.headers
+
+
+def drops(handler):
+    handler.send_response(200)
+    handler.end_headers()
+    for _ in range(20):
+        time.sleep(0.05)
+        try:
+            handler.wfile.write(b" ")
+        except OSError:
+            return
+
+
+@pytest.mark.one_database
+class TestProviderThatFails:
+    """Answers that are long, slow, elsewhere or nonsense, of each address."""
+
+    BAD = {
+        "500": lambda handler: handler.say({}, 500),
+        "redirect": lambda handler: handler.say({}, 302, [("Location", "/jwks")]),
+        "long": lambda handler: handler.say(b'"' + b"x" * 2_000_000 + b'"'),
+        "no JSON": lambda handler: handler.say(b"<html>"),
+        "no object": lambda handler: handler.say([]),
+        "slow": lambda handler: time.sleep(0.6),
+        "drops": drops,
+        "cut": lambda handler: handler.wfile.write(
+            b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"
+        ),
+    }
+
+    @pytest.mark.parametrize("kind", BAD)
+    @pytest.mark.parametrize("path", ["/.well-known/openid-configuration", "/jwks", "/token"])
+    def test_it_is_said_and_counts_for_nobody(self, app, provider, linked, client, kind, path):
+        if path == "/token":
+            asked = begin(client)
+            provider.instead[path] = self.BAD[kind]
+            answer = finish(client, asked, provider, provider.grant(asked))
+            assert reasons(app) == ["provider"]
+        else:
+            provider.instead[path] = self.BAD[kind]
+            answer = client.get("/login/oidc")
+        assert (answer.status_code, "did not respond" in answer.text) == (422, True)
+        assert not is_logged_in(client)
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("issuer", "https://evil.example"),
+            ("issuer", None),
+            ("token_endpoint", "http://evil.example/token"),
+            ("token_endpoint", "file:///etc/passwd"),
+            ("token_endpoint", None),
+            ("jwks_uri", "http://169.254.169.254/keys"),
+            ("jwks_uri", "https://user@evil.example/"),
+            ("authorization_endpoint", "javascript:alert(1)"),
+            ("userinfo_endpoint", "http://[::2]/"),
+            ("authorization_endpoint", ["https://login.example"]),
+        ],
+    )
+    def test_metadata_that_leads_elsewhere_is_refused(self, provider, client, name, value):
+        provider.metadata[name] = value
+        assert client.get("/login/oidc").status_code == 422
+
+    @pytest.mark.parametrize(
+        "keys", [{"keys": []}, {"keys": "x"}, {}, {"keys": [{}] * 60}, {"keys": [{"kty": "oct"}]}]
+    )
+    def test_a_provider_without_usable_keys_is_refused(self, provider, client, keys):
+        provider.instead["/jwks"] = lambda handler: handler.say(keys)
+        assert client.get("/login/oidc").status_code == 422
+
+    def test_what_it_publishes_is_read_once(self, app, provider, linked):
+        for _ in range(3):
+            assert log_in(app.test_client(), provider).status_code == 303
+        assert provider.asked.count("/jwks") == 1
+        assert provider.asked.count("/.well-known/openid-configuration") == 1
+
+    def test_new_keys_are_read_at_most_once_a_minute(self, app, provider, linked, monkeypatch):
+        assert log_in(app.test_client(), provider).status_code == 303
+        new = type(KEYS["RS256"]).generate_key(2048, {"kid": "new"})
+        provider.keys = [new]
+        asked = begin(browser := app.test_client())
+        token = provider.signed(provider.claims(asked["nonce"]), key=new)
+        # The keys were read just now.
+        assert finish(browser, asked, provider, provider.grant(asked, token)).status_code == 422
+        monkeypatch.setattr("app.sign_on.provider.REREAD_SECONDS", 0.0)
+        asked = begin(browser := app.test_client())
+        token = provider.signed(provider.claims(asked["nonce"]), key=new)
+        assert finish(browser, asked, provider, provider.grant(asked, token)).status_code == 303
+        assert provider.asked.count("/jwks") == 2
+
+
+def test_two_first_logins_at_once_make_one_identity(app, provider, linked):
+    browsers = [app.test_client() for _ in range(2)]
+    asked = [begin(browser) for browser in browsers]
+    answers = at_once(
+        2,
+        lambda number: (
+            finish(
+                browsers[number], asked[number], provider, provider.grant(asked[number])
+            ).status_code
+        ),
+    )
+    assert answers == [303, 303]
+    assert len(identities(app)) == 1
+
+
+class TestPasswordLoginOff:
+    """Where only the provider logs people in."""
+
+    @pytest.fixture(autouse=True)
+    def _off(self, provider, setting):
+        setting("password_login", False)
+
+    def test_passwords_do_not_log_in(self, app, client):
+        answer = client.post(f"{API}/auth/login", json={"username": "ada", "password": PASSWORD})
+        assert error(answer) == (403, "auth.forbidden")
+        assert answer.json["error"]["details"] == {"reason": "password_login_off"}
+        page = client.get("/login").text
+        assert "Continue with single sign-on" in page
+        assert 'name="password"' not in page
+        form = client.post("/login", data={"username": "ada", "password": PASSWORD})
+        assert form.status_code == 403
+        assert not is_logged_in(client)
+
+    def test_links_of_people_do_not_log_in_and_those_of_operators_do(self, app, admin, client):
+        grace = new_human(admin, "grace")
+        page = admin.post(f"/people/{grace['id']}/link").text
+        link = page.partition('value="http')[2].partition('"')[0]
+        path = link[link.index("/password/") :]
+        assert client.get(path).status_code == 403
+        assert client.post(path, data={"password": "another horse battery"}).status_code == 403
+        result = app.test_cli_runner().invoke(args=["users", "link", "ada"])
+        path = "/password/" + result.output.strip().rpartition("/")[2]
+        assert client.get(path).status_code == 200
+        answer = client.post(path, data={"password": "another horse battery"})
+        assert answer.status_code == 303
+        assert is_logged_in(client)
+
+
+class TestLinking:
+    """A person links an account in the profile, and removes it."""
+
+    def test_it_is_linked_once_it_is_confirmed(self, app, provider, admin, client):
+        answer = log_in(admin, provider, "/profile/sign-on/begin", email_verified=False)
+        assert (answer.status_code, "Ada Lovelace" in answer.text) == (200, True)
+        assert identities(app) == []
+        assert admin.post("/profile/sign-on").location == "/profile/sign-on"
+        assert "Ada Lovelace" in admin.get("/profile/sign-on").text
+        assert log_in(client, provider, email_verified=False).status_code == 303
+        assert client.get(f"{API}/auth/me").json["username"] == "ada"
+
+    def test_nobody_links_for_another(self, app, provider, admin):
+        new_human(admin, "grace")
+        grace = app.test_client()
+        grace.post(f"{API}/auth/login", json={"username": "grace", "password": PASSWORD})
+        # What ada began ends with her: grace's session does not finish it.
+        asked = begin(admin, "/profile/sign-on/begin")
+        grace.set_cookie("app_oidc", admin.get_cookie("app_oidc").value)
+        assert finish(grace, asked, provider, provider.grant(asked)).status_code == 422
+        log_in(admin, provider, "/profile/sign-on/begin")
+        grace.set_cookie("app_oidc", admin.get_cookie("app_oidc").value)
+        assert grace.post("/profile/sign-on").status_code == 409
+        # The cookie of a login is no account to link.
+        begin(grace, "/profile/sign-on/begin")
+        assert grace.post("/profile/sign-on").status_code == 409
+        assert identities(app) == []
+
+    def test_an_account_logs_one_person_in(self, app, provider, admin, linked):
+        assert log_in(app.test_client(), provider).status_code == 303
+        new_human(admin, "grace")
+        grace = app.test_client()
+        grace.post(f"{API}/auth/login", json={"username": "grace", "password": PASSWORD})
+        assert log_in(grace, provider, "/profile/sign-on/begin").status_code == 200
+        assert grace.post("/profile/sign-on").status_code == 409
+
+    def test_it_is_removed_with_its_sessions(self, app, provider, admin, linked, client, setting):
+        assert log_in(client, provider).status_code == 303
+        page = admin.get("/profile/sign-on").text
+        path = page.partition('action="/profile/sign-on/')[2].partition('"')[0]
+        setting("password_login", False)
+        assert admin.post(f"/profile/sign-on/{path}").status_code == 409
+        setting("password_login", True)
+        assert admin.post(f"/profile/sign-on/{path}").status_code == 303
+        assert identities(app) == []
+        assert not is_logged_in(client)
+        assert is_logged_in(admin)
+        assert admin.post(f"/profile/sign-on/{path}").status_code == 404
+        assert only(app, "user.identity_unlinked").payload == {"username": "ada"}
+
+
+class TestLogoutByTheProvider:
+    """Back-Channel Logout 1.0."""
+
+    PATH = "/auth/oidc/backchannel-logout"
+
+    def send(self, client, token):
+        return client.post(self.PATH, data={"logout_token": token})
+
+    @pytest.fixture
+    def two(self, app, provider, linked):
+        """Two browsers with two sessions of the provider."""
+        browsers = [app.test_client() for _ in range(2)]
+        for number, browser in enumerate(browsers):
+            assert log_in(browser, provider, sid=f"session-{number}").status_code == 303
+        return browsers
+
+    def test_it_ends_all_sessions_of_a_subject_but_no_others(
+        self, app, provider, admin, two, client
+    ):
+        answer = self.send(client, provider.logout_token())
+        assert (answer.status_code, answer.headers["Cache-Control"]) == (200, "no-store")
+        assert [is_logged_in(browser) for browser in two] == [False, False]
+        # The session with a password is not the provider's.
+        assert is_logged_in(admin)
+        assert only(app, "auth.oidc.logout").payload == {"sessions": 2}
+
+    @pytest.mark.parametrize("sub", ["subject-1", None])
+    def test_it_ends_one_session(self, provider, two, client, sub):
+        token = provider.logout_token(sub=sub, sid="session-1")
+        assert self.send(client, token).status_code == 200
+        assert [is_logged_in(browser) for browser in two] == [True, False]
+
+    def test_of_somebody_unknown_it_ends_nothing(self, provider, two, client):
+        assert self.send(client, provider.logout_token(sub="another")).status_code == 200
+        assert [is_logged_in(browser) for browser in two] == [True, True]
+
+    @pytest.mark.parametrize(
+        ("changes", "reason"),
+        [
+            ({"nonce": "x"}, "nonce"),
+            ({"events": {}}, "events"),
+            ({"events": None}, "events"),
+            ({"events": {"http://schemas.openid.net/event/other": {}}}, "events"),
+            ({"events": ["http://schemas.openid.net/event/backchannel-logout"]}, "events"),
+            ({"iss": "https://evil.example"}, "iss"),
+            ({"aud": "another"}, "aud"),
+            ({"exp": int(time.time()) - 3600}, "exp"),
+            ({"iat": int(time.time()) - 7200}, "iat"),
+            ({"iat": None}, "iat"),
+            ({"sub": None}, "sub"),
+            ({"sub": 5}, "sub"),
+            ({"sid": ["session-1"]}, "sid"),
+            ({"jti": None}, "jti"),
+        ],
+    )
+    def test_what_is_no_logout_token_ends_nothing(self, provider, two, client, changes, reason):
+        answer = self.send(client, provider.logout_token(**changes))
+        assert (answer.status_code, answer.json["error_description"]) == (400, reason)
+        assert [is_logged_in(browser) for browser in two] == [True, True]
+
+    def test_a_token_works_once(self, app, provider, two, client):
+        token = provider.logout_token(sub="another")
+        assert self.send(client, token).status_code == 200
+        answer = self.send(client, token)
+        assert (answer.status_code, answer.json["error_description"]) == (400, "replayed")
+
+    @pytest.mark.parametrize("token", ["", "x", "a.b.c"])
+    def test_nonsense_is_refused(self, provider, two, client, token):
+        assert self.send(client, token).status_code == 400
+        assert client.post(self.PATH).status_code == 400
+
+    def test_an_id_token_is_no_logout_token(self, provider, two, client):
+        answer = self.send(client, provider.signed(provider.claims("x", jti="y")))
+        assert answer.json["error_description"] == "events"
+
+    def test_used_tokens_are_swept(self, app, provider, two, client):
+        def count():
+            with app.app_context(), reading():
+                return session.scalar(select(func.count()).select_from(UsedToken))
+
+        assert count() == 2
+        write(app, update(UsedToken).values(expires_at=0))
+        app.test_cli_runner().invoke(args=["sweep"])
+        assert count() == 0
+
+
+def test_sessions_keep_no_session_of_the_provider_in_clear(app, provider, linked, client):
+    assert log_in(client, provider, sid="a-session-of-the-provider").status_code == 303
+    with app.app_context(), reading():
+        rows = session.scalars(select(UserSession.provider_session_hash)).all()
+    assert "a-session-of-the-provider" not in rows
+    assert [len(row) for row in rows if row] == [64]
