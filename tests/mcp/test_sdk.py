@@ -44,7 +44,7 @@ async def session(address, mode):
         assert "ticket next" in written.messages[0].content.text
         listed = (await client.list_resources()).resources
         assert f"ticket://{name}" in [str(resource.uri) for resource in listed]
-        assert len((await client.list_resource_templates()).resource_templates) == 2
+        assert len((await client.list_resource_templates()).resource_templates) == 3
         read = await client.read_resource(f"ticket://{name}")
         assert f"By {mode}" in read.contents[0].text
         wrong = await client.call_tool("transition_ticket", {"ticket": name, "state": "Doing"})

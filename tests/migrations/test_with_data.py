@@ -40,6 +40,8 @@ READ_FROM = {
     # The projects of these tests have another limit for bots than a column of older revisions gets.
     "0035": ("/projects",),
 }
+# Before these there was no table of files, whose additions are activity on a ticket.
+FILES = "0047"
 # Made anew by the server, not carried over; Alembic's own.
 NOT_CARRIED = ("alembic_version", "search_")
 
@@ -77,6 +79,12 @@ def put(engine, rows):
 def same(table, rows, columns):
     """The rows in these columns, in any order."""
     return sorted(str([row[name] for name in columns]) for row in rows[table])
+
+
+def carried(rows, revision):
+    """What of the rows older data tells."""
+    left_out = {"last_activity_at"} if revision < FILES else set()
+    return [{name: row[name] for name in row.keys() - left_out} for row in rows]
 
 
 @pytest.fixture(name="fresh")
@@ -119,7 +127,8 @@ def test_data_of_older_revisions_comes_through(app, fresh, tmp_path):
         client.set_cookie("app_session", ada.session_token)
         reader = replace(ada, client=client)
         for path in [path for since in READ_FROM if since <= revision for path in READ_FROM[since]]:
-            assert walk(reader, path, 200) == expected[path], (revision, path)
+            found, due = walk(reader, path, 200), expected[path]
+            assert carried(found, revision) == carried(due, revision), (revision, path)
         if "tickets" in given:
             found = walk(reader, "/search?q=related", 50)
             assert [hit["display_id"] for hit in found] == ["FENCED-1"], revision
