@@ -1,11 +1,16 @@
 """``flask webhooks``: list, deliver-due, retry."""
 
 import json
+import re
 
 import pytest
+from sqlalchemy import update
 
+from app.commands.doctor import LATE_MS
 from app.core.actor import Actor, ActorKind
 from app.webhooks import retrying
+from app.webhooks.models import OutboxEntry
+from tests.accounts.helpers import write
 from tests.support.story import make_ticket, ok
 
 
@@ -13,8 +18,8 @@ from tests.support.story import make_ticket, ok
 def run(trusting, cast):
     """Run a command; its exit code and what it wrote."""
 
-    def run(*args):
-        return trusting.test_cli_runner().invoke(args=["webhooks", *args])
+    def run(*args, group=("webhooks",)):
+        return trusting.test_cli_runner().invoke(args=[*group, *args])
 
     return run
 
@@ -32,6 +37,26 @@ def test_what_is_due_is_delivered_without_a_server(run, cast, receiver, subscrib
     assert titles == [str(number) for number in range(20)]
     assert {row["status"] for row in deliveries(webhook)} == {"succeeded"}
     assert json.loads(run("deliver-due", "--json").stdout) == {"succeeded": 0, "failed": 0}
+
+
+def test_doctor_tells_a_backlog_from_a_server_that_does_not_deliver(
+    run, trusting, cast, receiver, subscribe
+):
+    def found():
+        write(trusting, update(OutboxEntry).values(due_at=OutboxEntry.due_at - LATE_MS - 1))
+        output = run("doctor", group=()).output
+        return re.search(r"^(\w+) +deliveries: (.+)\n +(.+)$", output, re.M).groups()
+
+    subscribe("ticket.created")
+    make_ticket(cast.ada, cast.open_project)
+    kind, counted, remedy = found()
+    assert (kind, counted) == ("FAIL", "1 waiting, 1 late")
+    assert remedy.startswith("No server is delivering.")
+    run("deliver-due")
+    make_ticket(cast.ada, cast.open_project)
+    kind, counted, remedy = found()
+    assert (kind, counted) == ("note", "1 waiting, 1 late")
+    assert remedy.startswith("A server is delivering them.")
 
 
 def test_what_fails_keeps_its_retry(run, cast, receiver, subscribe, deliveries):
