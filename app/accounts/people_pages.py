@@ -111,15 +111,21 @@ def _show(
         next_cursor=listed.next_cursor,
         form=form,
         link=link_of(issued) if issued is not None else None,
-        sends_mail=outbox.is_on(),
+        **ways_to_invite(),
         refused=refused,
         status=status,
     )
 
 
+def ways_to_invite() -> dict[str, Any]:
+    """Whether a new person chooses a password, and whether a link to do so can be mailed."""
+    by_password = settings_at_hand().password_login
+    return {"by_password": by_password, "sends_mail": by_password and outbox.is_on()}
+
+
 def link_of(issued: IssuedLink) -> dict[str, Any]:
     """The context of ``accounts/_link.html``; a response that shows the secret is marked."""
-    is_shown = issued.mailed_to is None
+    is_shown = issued.mailed_to is None and settings_at_hand().password_login
     g.shows_secret = is_shown
     return {
         "mailed_to": issued.mailed_to,

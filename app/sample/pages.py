@@ -6,14 +6,13 @@ from flask import Blueprint, Response, request
 
 from app.accounts import users
 from app.accounts.password_links import IssuedLink
-from app.accounts.people_pages import invite_from_form, link_of
+from app.accounts.people_pages import invite_from_form, link_of, ways_to_invite
 from app.bots.pages import create_from_form, reveal_of
 from app.bots.service import IssuedBot
 from app.config import settings_at_hand
 from app.core.actor import Actor
 from app.core.errors import Conflict, NotFound
 from app.database.session import reading
-from app.mail import outbox
 from app.projects import samples
 from app.projects import service as projects
 from app.projects.schemas import ProjectCreate
@@ -60,7 +59,7 @@ def _people_step(form: Form, *, issued: IssuedLink | None = None, status: int = 
         form=form,
         people=people,
         link=link_of(issued) if issued is not None else None,
-        sends_mail=outbox.is_on(),
+        **ways_to_invite(),
         status=status,
     )
 

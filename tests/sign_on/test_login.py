@@ -476,9 +476,24 @@ class TestPasswordLoginOff:
         assert form.status_code == 403
         assert not is_logged_in(client)
 
-    def test_links_of_people_do_not_log_in_and_those_of_operators_do(self, app, admin, client):
+    def test_people_are_added_and_no_link_is_offered(self, admin):
+        person = {"display_name": "Grace", "email": "grace@example.org"}
+        answer = admin.post("/people", data=person)
+        assert (answer.status_code, "Grace was added" in answer.text) == (200, True)
+        page = admin.get("/people").text
+        assert "Add person" in page
+        for shown in (answer.text, page):
+            assert "/password/" not in shown
+            assert "link</button>" not in shown
+            assert "Reset password" not in shown
+
+    def test_links_of_people_do_not_log_in_and_those_of_operators_do(
+        self, app, admin, client, setting
+    ):
         grace = new_human(admin, "grace")
+        setting("password_login", True)
         page = admin.post(f"/people/{grace['id']}/link").text
+        setting("password_login", False)
         link = page.partition('value="http')[2].partition('"')[0]
         path = link[link.index("/password/") :]
         assert client.get(path).status_code == 403
