@@ -108,6 +108,8 @@ def test_the_toolbar_is_one_stop_and_arrows_walk_it(wide, editors):
     wide.press("ArrowRight", "ArrowRight")
     expect(tools.get_by_label("Code")).to_be_focused()
     wide.press("ArrowLeft", "ArrowLeft", "ArrowLeft")
+    expect(tools.get_by_label("Add files")).to_be_focused()
+    wide.press("ArrowLeft")
     expect(tools.get_by_label("Link to a page")).to_be_focused()
     wide.press("Tab")
     expect(wide.page.locator("#body")).to_be_focused()
