@@ -4,8 +4,9 @@ import pytest
 
 from tests.browser.conftest import PHONE
 from tests.browser.test_accessibility import JUDGE, findings_in_both
-from tests.screenshots.__main__ import OPENED, PAGES, STAGED
+from tests.screenshots.__main__ import OPENED, PAGES
 from tests.screenshots.sample import fill
+from tests.screenshots.staged import STAGED
 from tests.support.forking import FORKED
 from tests.support.serving import serving
 

@@ -3,103 +3,17 @@
 import asyncio
 import io
 from contextvars import ContextVar
-from dataclasses import replace
 
 import pytest
 from flask import has_app_context
 
 from app.core.context import FAILED, STREAMED
-from app.core.errors import RateLimited, RequestTimeout, RequestTooLarge, Unavailable
+from app.core.errors import RateLimited, RequestTimeout, RequestTooLarge
 from app.core.lanes import Lane, require
 from app.serving import asgi, client_limits, uploads
-from app.serving.asgi import Application
+from tests.serving.conftest import LIMIT, Client, Wsgi, ask, read_failed, scope
 
 pytestmark = pytest.mark.one_database
-
-LIMIT = 65_536
-
-
-class Wsgi:
-    """A WSGI application that tells what it was asked, and answers as it is told."""
-
-    def __init__(self, answer=b"ok", before=lambda environ: None):
-        self.answer, self.before = answer, before
-        self.bodies = []
-
-    def __call__(self, environ, start_response):
-        self.before(environ)
-        self.bodies.append(environ["wsgi.input"].read())
-        start_response("200 OK", [("Content-Type", "text/plain")])
-        if environ.get(STREAMED):
-            return self.answer()
-        return [self.answer]
-
-
-def scope(method="POST", path=b"/x", headers=()):
-    return {
-        "type": "http",
-        "http_version": "1.1",
-        "method": method,
-        "scheme": "http",
-        "raw_path": path,
-        "query_string": b"a=%zz",
-        "headers": [(b"host", b"localhost"), *headers],
-        "server": ("127.0.0.1", 8000),
-        "client": ("192.0.2.7", 5000),
-    }
-
-
-class Client:
-    """The other end of one request: what it sends, and what it was sent."""
-
-    def __init__(self, *body, more=False, reads=True):
-        self.messages = [
-            {"type": "http.request", "body": part, "more_body": more or index < len(body) - 1}
-            for index, part in enumerate(body or (b"",))
-        ]
-        self.reads = reads
-        self.sent = []
-        self.gone = asyncio.Event()
-
-    async def receive(self):
-        if self.messages:
-            return self.messages.pop(0)
-        await self.gone.wait()
-        return {"type": "http.disconnect"}
-
-    async def send(self, message):
-        self.sent.append(message)
-        if not self.reads and message["type"] == "http.response.body":
-            await asyncio.Event().wait()
-
-    @property
-    def status(self):
-        return self.sent[0]["status"]
-
-    @property
-    def body(self):
-        return b"".join(message["body"] for message in self.sent[1:])
-
-
-@pytest.fixture(name="application")
-def _application(app, monkeypatch):
-    monkeypatch.setattr(uploads, "PROMPT_SECONDS", 0.01)
-    monkeypatch.setattr(uploads, "FIRST_BYTE_SECONDS", 0.2)
-    monkeypatch.setattr(uploads, "LAST_BYTE_SECONDS", 0.4)
-    monkeypatch.setattr(asgi, "UNREAD_SECONDS", 0.1)
-
-    def made(wsgi):
-        application = Application(app, replace(app.config["SETTINGS"], max_request_bytes=LIMIT))
-        monkeypatch.setattr(application, "_app", wsgi)
-        monkeypatch.setattr(application, "_client", lambda environ: environ["REMOTE_ADDR"])
-        return application
-
-    return made
-
-
-def ask(application, client, **asked):
-    asyncio.run(asyncio.wait_for(application(scope(**asked), client.receive, client.send), 10))
-    return client
 
 
 @pytest.mark.parametrize(
@@ -151,24 +65,6 @@ def test_a_body_that_does_not_arrive_in_time_is_told_so(application, sent):
     client.messages = client.messages if sent else []
     with pytest.raises(RequestTimeout):
         read_failed(application, client)
-
-
-def read_failed(application, client, **asked):
-    """Have the application read a body that failed; raises what it is told."""
-    told = []
-
-    def answer(environ, start_response):
-        try:
-            environ["wsgi.input"].read()
-        except Exception as error:
-            told.append(error)
-        start_response("408 Request Timeout", [])
-        return []
-
-    ask(application(answer), client, **(asked or {"headers": [(b"content-length", b"3")]}))
-    # What was not received would be taken for the next request.
-    assert (b"Connection", b"close") in client.sent[0]["headers"]
-    raise told[0]
 
 
 def test_an_address_has_so_many_slow_bodies(application, monkeypatch):
@@ -397,56 +293,3 @@ def test_a_request_sees_nothing_of_others(application, app, method):
         for _ in range(9):
             ask(served, Client(), method=method)
     assert set(seen) == {("nothing", False)}
-
-
-FILE = {
-    "content-type": "multipart/form-data; boundary=b",
-    "transfer-encoding": "chunked",
-    "x-api-key": "a key",
-}
-PART = bytes(range(256)) * 100
-
-
-def a_file(**changed):
-    """The request of an upload."""
-    headers = {**FILE, **changed}.items()
-    raw = [(name.encode(), value.encode()) for name, value in headers if value]
-    return {"path": b"/api/v1/tickets/OPS-1/files", "headers": raw}
-
-
-def test_a_file_goes_over_the_disk_and_arrives_whole(application, monkeypatch):
-    monkeypatch.setattr(uploads, "IN_MEMORY_BYTES", 1000)
-    wsgi = Wsgi()
-    assert ask(application(wsgi), Client(*[PART] * 20), **a_file()).status == 200
-    assert wsgi.bodies == [PART * 20]
-    assert len(PART * 20) > LIMIT
-
-
-@pytest.mark.parametrize("changed", [{"x-api-key": ""}, {"content-type": "application/json"}])
-def test_what_is_no_file_of_somebody_has_the_usual_limit(application, changed):
-    wsgi = Wsgi()
-    ask(application(wsgi), Client(*[PART] * 20), **a_file(**changed))
-    assert [len(body) for body in wsgi.bodies] == [LIMIT + 1]
-
-
-def test_a_file_that_stops_coming_is_told_so(application, monkeypatch):
-    monkeypatch.setattr(uploads, "SILENT_SECONDS", 0.05)
-    monkeypatch.setattr(uploads, "LAST_BYTE_OF_FILE_SECONDS", 60)
-    with pytest.raises(RequestTimeout):
-        read_failed(application, Client(PART, more=True), **a_file())
-
-
-def test_a_client_sends_few_files_at_a_time(application, monkeypatch):
-    monkeypatch.setattr(client_limits, "FILES_AT_ONCE", 0)
-    with pytest.raises(RateLimited):
-        read_failed(application, Client(PART), **a_file())
-
-
-def test_a_file_for_which_there_is_no_room_is_refused(application, monkeypatch):
-    def full(*_, **__):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(uploads, "IN_MEMORY_BYTES", 1000)
-    monkeypatch.setattr(uploads.tempfile, "TemporaryFile", full)
-    with pytest.raises(Unavailable):
-        read_failed(application, Client(*[PART] * 3), **a_file())

@@ -4,9 +4,13 @@ import os
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
+from sqlalchemy import select, update
 
+from app.accounts.models import ProviderIdentity, User
+from app.database.session import reading, session
 from app.sign_on import requests
 from tests.accounts.conftest import admin, setting
+from tests.accounts.helpers import events, write
 from tests.sign_on.provider import CLIENT, SECRET, Provider
 
 __all__ = ["admin", "setting"]
@@ -53,3 +57,22 @@ def log_in(client, provider, path="/login/oidc", **claims):
 
 def is_logged_in(client):
     return client.get("/api/v1/auth/me").status_code == 200
+
+
+@pytest.fixture
+def linked(app, provider):
+    """Ada has a confirmed address, which the provider confirms too."""
+    write(app, update(User).values(email="ada@example.org", email_confirmed_at=1))
+
+
+def identities(app):
+    with app.app_context(), reading():
+        return session.execute(
+            select(ProviderIdentity.issuer, ProviderIdentity.subject, User.username).join(
+                User, User.id == ProviderIdentity.user_id
+            )
+        ).all()
+
+
+def reasons(app):
+    return [event.payload["reason"] for event in events(app, "auth.oidc.failure")]

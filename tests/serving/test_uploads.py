@@ -1,0 +1,61 @@
+"""Uploads of files: over the disk, with a limit and deadlines of their own."""
+
+import pytest
+
+from app.core.errors import RateLimited, RequestTimeout, Unavailable
+from app.serving import client_limits, uploads
+from tests.serving.conftest import LIMIT, Client, Wsgi, ask, read_failed
+
+pytestmark = pytest.mark.one_database
+
+FILE = {
+    "content-type": "multipart/form-data; boundary=b",
+    "transfer-encoding": "chunked",
+    "x-api-key": "a key",
+}
+PART = bytes(range(256)) * 100
+
+
+def a_file(**changed):
+    """The request of an upload."""
+    headers = {**FILE, **changed}.items()
+    raw = [(name.encode(), value.encode()) for name, value in headers if value]
+    return {"path": b"/api/v1/tickets/OPS-1/files", "headers": raw}
+
+
+def test_a_file_goes_over_the_disk_and_arrives_whole(application, monkeypatch):
+    monkeypatch.setattr(uploads, "IN_MEMORY_BYTES", 1000)
+    wsgi = Wsgi()
+    assert ask(application(wsgi), Client(*[PART] * 20), **a_file()).status == 200
+    assert wsgi.bodies == [PART * 20]
+    assert len(PART * 20) > LIMIT
+
+
+@pytest.mark.parametrize("changed", [{"x-api-key": ""}, {"content-type": "application/json"}])
+def test_what_is_no_file_of_somebody_has_the_usual_limit(application, changed):
+    wsgi = Wsgi()
+    ask(application(wsgi), Client(*[PART] * 20), **a_file(**changed))
+    assert [len(body) for body in wsgi.bodies] == [LIMIT + 1]
+
+
+def test_a_file_that_stops_coming_is_told_so(application, monkeypatch):
+    monkeypatch.setattr(uploads, "SILENT_SECONDS", 0.05)
+    monkeypatch.setattr(uploads, "LAST_BYTE_OF_FILE_SECONDS", 60)
+    with pytest.raises(RequestTimeout):
+        read_failed(application, Client(PART, more=True), **a_file())
+
+
+def test_a_client_sends_few_files_at_a_time(application, monkeypatch):
+    monkeypatch.setattr(client_limits, "FILES_AT_ONCE", 0)
+    with pytest.raises(RateLimited):
+        read_failed(application, Client(PART), **a_file())
+
+
+def test_a_file_for_which_there_is_no_room_is_refused(application, monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(uploads, "IN_MEMORY_BYTES", 1000)
+    monkeypatch.setattr(uploads.tempfile, "TemporaryFile", full)
+    with pytest.raises(Unavailable):
+        read_failed(application, Client(*[PART] * 3), **a_file())

@@ -1,0 +1,211 @@
+"""Passwords turned off, accounts that people link, and logout by the provider."""
+
+import time
+
+import pytest
+from sqlalchemy import func, select, update
+
+from app.accounts.models import UserSession
+from app.database.session import reading, session
+from app.sign_on.models import UsedToken
+from tests.accounts.helpers import API, PASSWORD, error, new_human, only, write
+from tests.sign_on.conftest import (
+    begin,
+    finish,
+    identities,
+    is_logged_in,
+    log_in,
+)
+
+
+class TestPasswordLoginOff:
+    """Where only the provider logs people in."""
+
+    @pytest.fixture(autouse=True)
+    def _off(self, provider, setting):
+        setting("password_login", False)
+
+    def test_passwords_do_not_log_in(self, app, client):
+        answer = client.post(f"{API}/auth/login", json={"username": "ada", "password": PASSWORD})
+        assert error(answer) == (403, "auth.forbidden")
+        assert answer.json["error"]["details"] == {"reason": "password_login_off"}
+        page = client.get("/login").text
+        assert "Continue with single sign-on" in page
+        assert 'name="password"' not in page
+        form = client.post("/login", data={"username": "ada", "password": PASSWORD})
+        assert form.status_code == 403
+        assert not is_logged_in(client)
+
+    def test_people_are_added_and_no_link_is_offered(self, admin):
+        person = {"display_name": "Grace", "email": "grace@example.org"}
+        answer = admin.post("/people", data=person)
+        assert (answer.status_code, "Grace was added" in answer.text) == (200, True)
+        page = admin.get("/people").text
+        assert "Add person" in page
+        for shown in (answer.text, page):
+            assert "/password/" not in shown
+            assert "link</button>" not in shown
+            assert "Reset password" not in shown
+
+    def test_links_of_people_do_not_log_in_and_those_of_operators_do(
+        self, app, admin, client, setting
+    ):
+        grace = new_human(admin, "grace")
+        setting("password_login", True)
+        page = admin.post(f"/people/{grace['id']}/link").text
+        setting("password_login", False)
+        link = page.partition('value="http')[2].partition('"')[0]
+        path = link[link.index("/password/") :]
+        assert client.get(path).status_code == 403
+        assert client.post(path, data={"password": "another horse battery"}).status_code == 403
+        result = app.test_cli_runner().invoke(args=["users", "link", "ada"])
+        path = "/password/" + result.output.strip().rpartition("/")[2]
+        assert client.get(path).status_code == 200
+        answer = client.post(path, data={"password": "another horse battery"})
+        assert answer.status_code == 303
+        assert is_logged_in(client)
+
+
+class TestLinking:
+    """A person links an account in the profile, and removes it."""
+
+    def test_it_is_linked_once_it_is_confirmed(self, app, provider, admin, client):
+        answer = log_in(admin, provider, "/profile/sign-on/begin", email_verified=False)
+        assert (answer.status_code, "Ada Lovelace" in answer.text) == (200, True)
+        assert identities(app) == []
+        assert admin.post("/profile/sign-on").location == "/profile/sign-on"
+        assert "Ada Lovelace" in admin.get("/profile/sign-on").text
+        assert log_in(client, provider, email_verified=False).status_code == 303
+        assert client.get(f"{API}/auth/me").json["username"] == "ada"
+
+    def test_nobody_links_for_another(self, app, provider, admin):
+        new_human(admin, "grace")
+        grace = app.test_client()
+        grace.post(f"{API}/auth/login", json={"username": "grace", "password": PASSWORD})
+        # What ada began ends with her: grace's session does not finish it.
+        asked = begin(admin, "/profile/sign-on/begin")
+        grace.set_cookie("app_oidc", admin.get_cookie("app_oidc").value)
+        assert finish(grace, asked, provider, provider.grant(asked)).status_code == 422
+        log_in(admin, provider, "/profile/sign-on/begin")
+        grace.set_cookie("app_oidc", admin.get_cookie("app_oidc").value)
+        assert grace.post("/profile/sign-on").status_code == 409
+        # The cookie of a login is no account to link.
+        begin(grace, "/profile/sign-on/begin")
+        assert grace.post("/profile/sign-on").status_code == 409
+        assert identities(app) == []
+
+    def test_an_account_logs_one_person_in(self, app, provider, admin, linked):
+        assert log_in(app.test_client(), provider).status_code == 303
+        new_human(admin, "grace")
+        grace = app.test_client()
+        grace.post(f"{API}/auth/login", json={"username": "grace", "password": PASSWORD})
+        assert log_in(grace, provider, "/profile/sign-on/begin").status_code == 200
+        assert grace.post("/profile/sign-on").status_code == 409
+
+    def test_it_is_removed_with_its_sessions(self, app, provider, admin, linked, client, setting):
+        assert log_in(client, provider).status_code == 303
+        page = admin.get("/profile/sign-on").text
+        path = page.partition('action="/profile/sign-on/')[2].partition('"')[0]
+        setting("password_login", False)
+        assert admin.post(f"/profile/sign-on/{path}").status_code == 409
+        setting("password_login", True)
+        assert admin.post(f"/profile/sign-on/{path}").status_code == 303
+        assert identities(app) == []
+        assert not is_logged_in(client)
+        assert is_logged_in(admin)
+        assert admin.post(f"/profile/sign-on/{path}").status_code == 404
+        assert only(app, "user.identity_unlinked").payload == {"username": "ada"}
+
+
+class TestLogoutByTheProvider:
+    """Back-Channel Logout 1.0."""
+
+    PATH = "/auth/oidc/backchannel-logout"
+
+    def send(self, client, token):
+        return client.post(self.PATH, data={"logout_token": token})
+
+    @pytest.fixture
+    def two(self, app, provider, linked):
+        """Two browsers with two sessions of the provider."""
+        browsers = [app.test_client() for _ in range(2)]
+        for number, browser in enumerate(browsers):
+            assert log_in(browser, provider, sid=f"session-{number}").status_code == 303
+        return browsers
+
+    def test_it_ends_all_sessions_of_a_subject_but_no_others(
+        self, app, provider, admin, two, client
+    ):
+        answer = self.send(client, provider.logout_token())
+        assert (answer.status_code, answer.headers["Cache-Control"]) == (200, "no-store")
+        assert [is_logged_in(browser) for browser in two] == [False, False]
+        # The session with a password is not the provider's.
+        assert is_logged_in(admin)
+        assert only(app, "auth.oidc.logout").payload == {"sessions": 2}
+
+    @pytest.mark.parametrize("sub", ["subject-1", None])
+    def test_it_ends_one_session(self, provider, two, client, sub):
+        token = provider.logout_token(sub=sub, sid="session-1")
+        assert self.send(client, token).status_code == 200
+        assert [is_logged_in(browser) for browser in two] == [True, False]
+
+    def test_of_somebody_unknown_it_ends_nothing(self, provider, two, client):
+        assert self.send(client, provider.logout_token(sub="another")).status_code == 200
+        assert [is_logged_in(browser) for browser in two] == [True, True]
+
+    @pytest.mark.parametrize(
+        ("changes", "reason"),
+        [
+            ({"nonce": "x"}, "nonce"),
+            ({"events": {}}, "events"),
+            ({"events": None}, "events"),
+            ({"events": {"http://schemas.openid.net/event/other": {}}}, "events"),
+            ({"events": ["http://schemas.openid.net/event/backchannel-logout"]}, "events"),
+            ({"iss": "https://evil.example"}, "iss"),
+            ({"aud": "another"}, "aud"),
+            ({"exp": int(time.time()) - 3600}, "exp"),
+            ({"iat": int(time.time()) - 7200}, "iat"),
+            ({"iat": None}, "iat"),
+            ({"sub": None}, "sub"),
+            ({"sub": 5}, "sub"),
+            ({"sid": ["session-1"]}, "sid"),
+            ({"jti": None}, "jti"),
+        ],
+    )
+    def test_what_is_no_logout_token_ends_nothing(self, provider, two, client, changes, reason):
+        answer = self.send(client, provider.logout_token(**changes))
+        assert (answer.status_code, answer.json["error_description"]) == (400, reason)
+        assert [is_logged_in(browser) for browser in two] == [True, True]
+
+    def test_a_token_works_once(self, app, provider, two, client):
+        token = provider.logout_token(sub="another")
+        assert self.send(client, token).status_code == 200
+        answer = self.send(client, token)
+        assert (answer.status_code, answer.json["error_description"]) == (400, "replayed")
+
+    @pytest.mark.parametrize("token", ["", "x", "a.b.c"])
+    def test_nonsense_is_refused(self, provider, two, client, token):
+        assert self.send(client, token).status_code == 400
+        assert client.post(self.PATH).status_code == 400
+
+    def test_an_id_token_is_no_logout_token(self, provider, two, client):
+        answer = self.send(client, provider.signed(provider.claims("x", jti="y")))
+        assert answer.json["error_description"] == "events"
+
+    def test_used_tokens_are_swept(self, app, provider, two, client):
+        def count():
+            with app.app_context(), reading():
+                return session.scalar(select(func.count()).select_from(UsedToken))
+
+        assert count() == 2
+        write(app, update(UsedToken).values(expires_at=0))
+        app.test_cli_runner().invoke(args=["sweep"])
+        assert count() == 0
+
+
+def test_sessions_keep_no_session_of_the_provider_in_clear(app, provider, linked, client):
+    assert log_in(client, provider, sid="a-session-of-the-provider").status_code == 303
+    with app.app_context(), reading():
+        rows = session.scalars(select(UserSession.provider_session_hash)).all()
+    assert "a-session-of-the-provider" not in rows
+    assert [len(row) for row in rows if row] == [64]
