@@ -10,6 +10,9 @@ from app.core.errors import DomainError, RateLimited, Unavailable
 SLOW_UPLOADS = 32
 # Files that one client address sends at a time.
 FILES_AT_ONCE = 8
+# Files that all clients of a worker send at a time: the disk holds them before a credential is
+# judged.
+FILES_OF_ALL = 64
 RETRY_SECONDS = 60
 UNREAD_BYTES = 32 * 1024 * 1024
 # For a client to take the next piece of an answer.
@@ -41,7 +44,12 @@ class ClientLimits:
 
     @contextmanager
     def file_upload(self, client: str) -> Iterator[None]:
-        """Count a file that is being received; raises RateLimited if there are too many."""
+        """Count a file that is being received.
+
+        Raises RateLimited if the client has too many, Unavailable if all clients together have.
+        """
+        if self._files.total() >= FILES_OF_ALL:
+            raise Unavailable
         with _counted(self._files, client, 1, FILES_AT_ONCE, RateLimited(RETRY_SECONDS)):
             yield
 

@@ -51,6 +51,12 @@ def test_a_client_sends_few_files_at_a_time(application, monkeypatch):
         read_failed(application, Client(PART), **a_file())
 
 
+def test_all_clients_together_send_so_many_files_at_a_time(application, monkeypatch):
+    monkeypatch.setattr(client_limits, "FILES_OF_ALL", 0)
+    with pytest.raises(Unavailable):
+        read_failed(application, Client(PART), **a_file())
+
+
 def test_a_file_for_which_there_is_no_room_is_refused(application, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
