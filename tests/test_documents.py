@@ -67,7 +67,8 @@ def test_every_package_stands_in_the_architecture():
 
 def test_every_make_target_that_is_named_exists():
     targets = set(re.findall(r"^([a-z-]+):", text("Makefile"), re.MULTILINE))
-    for name in ("README.md", "CONTRIBUTING.md", "docs/operator-guide.md", "docs/bot-guide.md"):
+    guides = [f"docs/{name}.md" for name in ("install", "upgrade", "bot-guide")]
+    for name in ("README.md", "CONTRIBUTING.md", *guides):
         named = set(re.findall(r"(?:`|^    )make ([a-z-]+)", text(name), re.MULTILINE))
         assert named <= targets, name
 

@@ -193,7 +193,10 @@ def prepare_database(app: Flask) -> bool:
         except Unavailable as error:
             raise click.ClickException("The database cannot be written to.") from error
         except CommandError as error:
-            raise click.ClickException(f"Cannot use the database: {error}") from None
+            raise click.ClickException(
+                f"Cannot use the database: {error}. If a newer release made it, start that release "
+                "or restore a backup."
+            ) from None
         finally:
             # Forked workers must not share a connection.
             db.engine.dispose()

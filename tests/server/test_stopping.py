@@ -239,3 +239,4 @@ def test_a_database_of_a_newer_release_is_refused(tmp_path):
     said = refused_start(tmp_path, unused_port())
     assert said.startswith("Error: Cannot use the database: ")
     assert "9999" in said
+    assert said.endswith("If a newer release made it, start that release or restore a backup.")
