@@ -1,6 +1,6 @@
 """The verbs of files. Who sees what a file hangs on sees the file, as judged at each download."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,13 +93,39 @@ def _add(
         # It could not be added when it was prepared, and can now.
         raise Unavailable
     file = adding.insert_file(settings_at_hand(), prepared, uploader_user_id=actor.id, **place)
+    if file.ticket_id is not None:
+        discussed(file.ticket_id, file.created_at)
     _record(actor, "file.added", target, file, prepared.content.size)
     return described(file.id)
 
 
+@dataclass(frozen=True, slots=True)
+class ImportedFile:
+    """A file from another tracker, on a ticket or a comment of it; texts have its id already."""
+
+    file_id: str
+    prepared: PreparedFile
+    comment_id: str | None = None
+
+
+@operation(Access.HUMAN)
+def import_files(actor: Actor, reference: str, imported: Sequence[ImportedFile]) -> None:
+    """Add files that a ticket had in another tracker. Raises InvalidField ``quota_exceeded``."""
+    ticket = tickets.writable(actor, reference)
+    target = tickets.target(ticket)
+    for one in imported:
+        file = adding.insert_file(
+            settings_at_hand(),
+            one.prepared,
+            uploader_user_id=actor.id,
+            file_id=one.file_id,
+            ticket_id=ticket.id,
+            comment_id=one.comment_id,
+        )
+        _record(actor, "file.added", target, file, one.prepared.content.size)
+
+
 def _record(actor: Actor, event_type: str, target: Target, file: StoredFile, size: int) -> None:
-    if file.ticket_id is not None:
-        discussed(file.ticket_id, file.created_at)
     record(
         actor,
         event_type,
@@ -196,4 +222,6 @@ def delete_file(actor: Actor, file_id: str) -> None:
         raise Forbidden("not_uploader")
     size = session.get_one(FileContent, file.sha256).size
     adding.remove_file(file)
+    if file.ticket_id is not None:
+        discussed(file.ticket_id, file.created_at)
     _record(actor, "file.deleted", target, file, size)

@@ -72,6 +72,7 @@ def insert_file(
     prepared: PreparedFile,
     *,
     uploader_user_id: str,
+    file_id: str | None = None,
     ticket_id: str | None = None,
     comment_id: str | None = None,
     page_id: str | None = None,
@@ -84,7 +85,7 @@ def insert_file(
     store = store_of(settings)
     for content in prepared.contents:
         _insert_content(store, content, settings.files_quota)
-    identifier = ids.new_id()
+    identifier = file_id or ids.new_id()
     file = StoredFile(
         id=identifier,
         sha256=prepared.content.sha256,

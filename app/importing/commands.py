@@ -13,10 +13,11 @@ from app.database.session import reading
 from app.importing import dates, formats, table
 from app.importing.command_options import NAMED_USERS, json_pairs, named_users, pairs
 from app.importing.drafting import People
+from app.importing.dry_run import DryRun
 from app.importing.issues import IssueSource
 from app.importing.planning import plan
 from app.importing.report import ImportReport
-from app.importing.running import DryRun, Importer
+from app.importing.running import Importer
 from app.projects.command_line import WITHOUT_WEBHOOKS, acting_human, live_project_id
 
 NONE = "-"

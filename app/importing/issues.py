@@ -27,6 +27,15 @@ class IssueComment:
 
 
 @dataclass(frozen=True, slots=True)
+class IssueFile:
+    """A file of an issue: its address in the texts, and the one where it is asked for."""
+
+    address: str
+    source: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Issue:
     """One issue of a file; times in milliseconds, priority from 0 (most urgent) to 4."""
 
@@ -48,6 +57,7 @@ class Issue:
     comments: tuple[IssueComment, ...] = ()
     # (title, address) of what belongs to it elsewhere, such as pull requests.
     pages: tuple[tuple[str, str], ...] = ()
+    files: tuple[IssueFile, ...] = ()
     due_date: str | None = None
     created_at: int | None = None
     updated_at: int | None = None

@@ -1,6 +1,7 @@
 """Jira's export as CSV ("all fields"): columns repeat, comments are ``time;author;text``."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 from app.importing.issues import PARENT_LINK, Issue, IssueComment, IssueLink
@@ -23,6 +24,8 @@ _BLOCK = re.compile(r"\{(code|noformat)(?::([^{}\n]*))?\}")
 _QUOTE = re.compile(r"\{quote\}(.*?)\{quote\}", re.DOTALL)
 _HEADING = re.compile(r"^h([1-6])\.[ \t]+", re.MULTILINE)
 _BULLET = re.compile(r"^[ \t]*([*#-]+)[ \t]+(?=\S)", re.MULTILINE)
+# An image, or a link to an attachment.
+_ATTACHED = re.compile(r"!([^!|\n]{1,200})(?:\|[^!\n]*)?!|\[\^([^\[\]\n]{1,200})\]")
 _HEAD_ROW = re.compile(r"^\|\|(.+?)\|\|[ \t]*$", re.MULTILINE)
 _INLINE = (
     (re.compile(r"\{\{([^{}\n]+)\}\}"), r"`\1`"),
@@ -149,8 +152,12 @@ def _links(row: Cells, keys: dict[str, str]) -> list[IssueLink]:
     return links
 
 
-def as_markdown(text: str) -> str:
-    """Jira's markup as Markdown; the content of code blocks stays unchanged."""
+def as_markdown(text: str, files: Mapping[str, str] | None = None) -> str:
+    """Jira's markup as Markdown; the content of code blocks stays unchanged.
+
+    ``files`` has the addresses of attachments by their names.
+    """
+    files = files or {}
     text = text.replace("\r\n", "\n")
     parts, position, unclosed = [], 0, set()
     while opening := _BLOCK.search(text, position):
@@ -159,13 +166,14 @@ def as_markdown(text: str) -> str:
         if end < 0:
             # Later openings of this mark have no end either, so the text is not searched again.
             unclosed.add(mark)
-            parts.append(_prose(text[position : opening.end()]))
+            parts.append(_prose(text[position : opening.end()], files))
             position = opening.end()
             continue
         content = text[opening.end() : end]
-        parts += [_prose(text[position : opening.start()]), _fenced(opening.group(2), content)]
+        before = _prose(text[position : opening.start()], files)
+        parts += [before, _fenced(opening.group(2), content)]
         position = end + len(mark)
-    return "".join([*parts, _prose(text[position:])])
+    return "".join([*parts, _prose(text[position:], files)])
 
 
 def _fenced(options: str | None, content: str) -> str:
@@ -176,7 +184,15 @@ def _fenced(options: str | None, content: str) -> str:
     return f"\n{fence}{language}\n{content}\n{fence}\n"
 
 
-def _prose(text: str) -> str:
+def _prose(text: str, files: Mapping[str, str]) -> str:
+    def shown(match: re.Match[str]) -> str:
+        name = match[1] or match[2]
+        address = files.get(name.strip())
+        words = re.sub(r"[\[\]|!]", "", name)
+        return f"{'!' if match[1] else ''}[{words}]({address})" if address else match[0]
+
+    if files:
+        text = _ATTACHED.sub(shown, text)
     text = _QUOTE.sub(_quoted, text)
     text = _BULLET.sub(_list_item, text)
     text = _HEADING.sub(lambda match: "#" * int(match.group(1)) + " ", text)

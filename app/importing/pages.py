@@ -12,11 +12,12 @@ from app.core.lanes import Lane, require
 from app.database.session import reading
 from app.importing import formats, table
 from app.importing import import_form as forms
+from app.importing.dry_run import DryRun
 from app.importing.import_form import COLUMN, HEADER, ImportForm
 from app.importing.issues import TooMuch
 from app.importing.planning import Planned, plan
 from app.importing.report import ImportReport, SoFar
-from app.importing.running import DryRun, Importer
+from app.importing.running import Importer
 from app.projects.pages import project_options
 from app.web.downloads import line
 from app.web.forms import Form

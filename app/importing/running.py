@@ -5,18 +5,24 @@ by their external ids. Each batch locks the project and loads those ids again, s
 create nothing twice.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, cast
+from itertools import takewhile
+from typing import Any, Protocol, cast
 
 from sqlalchemy import Table, insert, select
 
+from app.attachments import service as attachments
+from app.attachments.service import ImportedFile
 from app.core import ids, text
 from app.core.actor import Actor
-from app.core.errors import DomainError
+from app.core.errors import DomainError, InvalidField
 from app.database.session import Prepared, reading, run_write, savepoint, session
+from app.files.adding import PreparedFile
 from app.importing.drafting import Drafter, DraftTicket
+from app.importing.file_links import StoredAs, with_stored
 from app.importing.issues import Issue
 from app.importing.linking import RelationLinker
 from app.importing.planning import Planned
@@ -25,7 +31,7 @@ from app.projects import labels
 from app.projects import loaders as projects
 from app.projects.models import Label
 from app.tickets import comments, creating, links
-from app.tickets.models import ImportedIssue, RelationType, Ticket, TicketType
+from app.tickets.models import ImportedIssue, Ticket, TicketType
 
 # Small, as other writers wait for the project's ticket counter during a batch.
 BATCH = 20
@@ -42,6 +48,19 @@ _INSERT = Prepared(insert(cast("Table", ImportedIssue.__table__)))
 Progress = Callable[[int], None]
 # Runs work as one writing unit of work, perhaps several times, and returns its result.
 Write = Callable[[Callable[[], int]], int]
+
+
+# Prepared files of issues, by the ids of the issues and their addresses there.
+FilesOfIssues = Mapping[str, Mapping[str, PreparedFile]]
+
+
+class FileSupply(Protocol):
+    """Where the files of issues come from."""
+
+    def prepared(
+        self, issues: Sequence[Issue], report: ImportReport
+    ) -> AbstractContextManager[FilesOfIssues]:
+        """The files of the first of these issues, at least of one; what cannot be had is noted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +100,7 @@ class Importer:
         *,
         write: Write = run_write,
         most: int | None = None,
+        supply: FileSupply | None = None,
     ) -> None:
         self.actor = actor
         self.project_id = project_id
@@ -93,6 +113,8 @@ class Importer:
         self._links = self.linker(actor, report, self.ticket_ids)
         self._write_unit = write
         self._most = most
+        self._supply = supply
+        self._prepared: FilesOfIssues = {}
 
     def run(self, planned: Sequence[Planned], progress: Progress) -> None:
         """Write the tickets, then the relations between them."""
@@ -114,11 +136,28 @@ class Importer:
         """Call ``each`` for the entries until ``most`` is reached; for how many it was called."""
         done = 0
         while done < len(planned) and not self._is_enough():
-            batch = planned[done : done + BATCH]
-            count = self._write_unit(partial(self._run_batch, self._snapshot(), batch, each))
+            with self._with_files(planned[done : done + BATCH]) as batch:
+                count = self._write_unit(partial(self._run_batch, self._snapshot(), batch, each))
             progress(count)
             done += count
         return done
+
+    @contextmanager
+    def _with_files(self, batch: Sequence[Planned]) -> Iterator[Sequence[Planned]]:
+        """The first entries of a batch, as far as their files are prepared meanwhile."""
+        new = [
+            entry.issue
+            for entry in batch
+            if entry.issue.id not in self.ticket_ids and not entry.issue.is_deleted
+        ]
+        if self._supply is None or not any(issue.files for issue in new):
+            yield batch
+            return
+        with self._supply.prepared(new, self.report) as prepared:
+            self._prepared = prepared
+            late = {issue.id for issue in new if issue.id not in prepared}
+            yield list(takewhile(lambda entry: entry.issue.id not in late, batch))
+        self._prepared = {}
 
     def _run_batch(
         self, snapshot: Snapshot, batch: Sequence[Planned], each: Callable[[Planned], None]
@@ -191,24 +230,36 @@ class Importer:
             return True
         return False
 
-    def _import_issue(self, entry: Planned) -> None:
+    def _import_issue(self, entry: Planned, *, has_room: bool = True) -> None:
         issue = entry.issue
         if self._is_skipped(issue):
             return
-        label_ids = dict(self._labels)
+        files = self._prepared.get(issue.id, {}) if has_room else {}
+        labels_before, notes_before = dict(self._labels), len(self.report.notes)
         try:
             with savepoint():
-                self._create(entry)
+                self._create(entry, files)
         except DomainError as error:
-            self._labels = label_ids
+            self._labels = labels_before
+            if files and _is_full(error):
+                del self.report.notes[notes_before:]
+                for address in files:
+                    self.report.note(issue.id, f"file not imported: {error.message}", address)
+                self._import_issue(entry, has_room=False)
+                return
             self.report.note(issue.id, "rejected", error.message)
             self._add_row(issue, "skipped")
 
-    def _create(self, entry: Planned) -> None:
-        draft = self._drafter.draft(entry.issue)
+    def _create(self, entry: Planned, files: Mapping[str, PreparedFile]) -> None:
+        stored = {
+            address: StoredAs(ids.new_id(), file.name, file.thumbnail is not None)
+            for address, file in files.items()
+        }
+        draft = self._drafter.draft(with_stored(entry.issue, stored))
         kind, parent_id = self._type_and_parent(entry)
         labels_before = len(self._labels)
-        ticket_id, display_id = self._write(draft, kind, parent_id)
+        imported = [ImportedFile(stored[one].file_id, file) for one, file in files.items()]
+        ticket_id, display_id = self._write(draft, kind, parent_id, imported)
         self.ticket_ids[entry.issue.id] = ticket_id
         created = self.report.created
         if len(self._labels) > labels_before:
@@ -218,6 +269,8 @@ class Importer:
             created["comments"] += len(draft.comments)
         if draft.pages:
             created["links"] += len(draft.pages)
+        if imported:
+            created["files"] += len(imported)
         self._add_row(
             entry.issue,
             "ticket",
@@ -230,9 +283,13 @@ class Importer:
         )
 
     def _write(
-        self, draft: DraftTicket, kind: TicketType, parent_id: str | None
+        self,
+        draft: DraftTicket,
+        kind: TicketType,
+        parent_id: str | None,
+        files: Sequence[ImportedFile],
     ) -> tuple[str, str]:
-        """Write the ticket with its comments; its id and display id."""
+        """Write the ticket with its comments and files; its id and display id."""
         ticket = creating.create_ticket(
             self.actor,
             self.project_id,
@@ -250,8 +307,12 @@ class Importer:
         )
         for title, url in draft.pages:
             links.add_link(self.actor, ticket.id, url=url, title=title or None)
+        comment_ids: list[str] = []
         if draft.comments:
-            comments.import_comments(self.actor, ticket.id, draft.comments)
+            comment_ids = comments.import_comments(self.actor, ticket.id, draft.comments)
+        if files:
+            placed = [_placed(one, draft, comment_ids) for one in files]
+            attachments.import_files(self.actor, ticket.id, placed)
         _INSERT.all(
             id=ids.new_id(),
             project_id=self.project_id,
@@ -282,45 +343,17 @@ class Importer:
         return labels.create_label(self.actor, self.project_id, name=name).id
 
 
-class DryRunLinker(RelationLinker):
-    """Counts relations and writes none."""
+def _is_full(error: DomainError) -> bool:
+    """Whether there is no room for more files."""
+    reason = (error.details or {}).get("reason")
+    return isinstance(error, InvalidField) and reason == "quota_exceeded"
 
-    def store(self, source_id: str, target_id: str, kind: RelationType) -> None:
-        pass
 
-
-class DryRun(Importer):
-    """Reports what a run would create and could not map, except for refusals by the verbs.
-
-    With ``explains_all`` it also notes what could not be mapped of issues that exist already.
-    """
-
-    linker = DryRunLinker
-    explains_all = False
-
-    def run(self, planned: Sequence[Planned], progress: Progress) -> None:
-        with reading():
-            self._load_earlier_runs()
-            self._load_project()
-            for entry in planned:
-                if not self._is_skipped(entry.issue):
-                    self._create(entry)
-                elif self.explains_all and not entry.issue.is_deleted:
-                    self._drafter.draft(entry.issue)
-                progress(1)
-            for entry in planned:
-                self._links.link(entry)
-
-    def explain(self, planned: Sequence[Planned]) -> None:
-        self.explains_all = True
-        self.run(planned, lambda _: None)
-
-    def _write(
-        self, draft: DraftTicket, kind: TicketType, parent_id: str | None
-    ) -> tuple[str, str]:
-        for name in draft.labels:
-            self._label(name)
-        return ids.new_id(), ""
-
-    def _new_label(self, name: str) -> str:
-        return ids.new_id()
+def _placed(file: ImportedFile, draft: DraftTicket, comment_ids: Sequence[str]) -> ImportedFile:
+    """The file on the first comment that shows it, if the ticket's own text does not."""
+    if file.file_id in draft.body:
+        return file
+    for comment, comment_id in zip(draft.comments, comment_ids, strict=True):
+        if file.file_id in comment.body:
+            return replace(file, comment_id=comment_id)
+    return file

@@ -119,19 +119,21 @@ _INSERT = Prepared(insert(cast("Table", Comment.__table__)))
 
 
 @operation(Access.HUMAN)
-def import_comments(actor: Actor, reference: str, imported: Sequence[ImportedComment]) -> None:
+def import_comments(actor: Actor, reference: str, imported: Sequence[ImportedComment]) -> list[str]:
     """Add comments that people wrote in another tracker, at once, with an event for each.
 
-    Their authors must be known to see the project.
+    Returns their ids. Their authors must be known to see the project.
     """
     ticket = loaders.writable(actor, reference)
     target = loaders.target(ticket)
     latest = 0
+    created: list[str] = []
     with pipeline():
         for comment in imported:
             identifier = ids.new_id()
             created_at = comment.written_at or ids.created_ms(identifier)
             latest = max(latest, created_at)
+            created.append(identifier)
             _INSERT.all(
                 id=identifier,
                 ticket_id=ticket.id,
@@ -145,6 +147,7 @@ def import_comments(actor: Actor, reference: str, imported: Sequence[ImportedCom
             record(actor, "comment.created", target, comment_id=identifier, body=comment.body)
     searching.put(ticket)
     discussed(ticket.id, latest)
+    return created
 
 
 def add(actor: Actor, ticket: Ticket, body: str) -> Comment:

@@ -209,7 +209,7 @@ def text(words, *marks):
             ],
             "| h\\|1 |\n|---|\n| x |",
         ),
-        ([node("mediaSingle", node("media", alt="p.png"))], "[p.png](https://files/p.png)"),
+        ([node("mediaSingle", node("media", alt="p.png"))], "![p.png](https://files/p.png)"),
         (
             [
                 node(

@@ -40,6 +40,8 @@ class TrackerServer:
     def __init__(self, answer: Callable[["TrackerServer", Asked], Reply]) -> None:
         self.asked: list[Asked] = []
         self.faults: deque[Reply | None] = deque()
+        # By their paths; these come before ``answer``.
+        self.files: dict[str, Reply] = {}
         server = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -55,9 +57,8 @@ class TrackerServer:
                 query = dict(parse_qsl(parts.query))
                 asked = Asked(self.command, parts.path, query, headers, body)
                 server.asked.append(asked)
-                reply = (server.faults.popleft() if server.faults else None) or answer(
-                    server, asked
-                )
+                fault = server.faults.popleft() if server.faults else None
+                reply = fault or server.files.get(asked.path) or answer(server, asked)
                 content = reply.raw if reply.raw is not None else json.dumps(reply.body).encode()
                 self.send_response(reply.status)
                 for name, value in reply.headers.items():

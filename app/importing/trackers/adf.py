@@ -157,7 +157,7 @@ class _MarkdownWriter:
         attributes = _attributes(node)
         name = str(attributes.get("alt") or attributes.get("fileName") or "file")
         address = str(attributes.get("url") or "") or self._address_of(name)
-        return f"[{_escaped(name)}]({address})" if address else f"({_escaped(name)})"
+        return f"![{_escaped(name)}]({address})" if address else f"({_escaped(name)})"
 
 
 def _escaped(text: str) -> str:

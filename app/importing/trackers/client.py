@@ -50,6 +50,21 @@ class TrackerError(Exception):
     """The import cannot go on now; the message is a sentence for the operator."""
 
 
+class Elsewhere(TrackerError):
+    """An answer names an address of another host, which got no request."""
+
+    def __init__(self, tracker: str, url: str) -> None:
+        super().__init__(
+            f"{tracker} sent an address of another host. It was not followed, as the token would "
+            "go there."
+        )
+        self.url = url
+
+
+class LimitReached(TrackerError):
+    """The tracker answers no more requests for longer than a run waits."""
+
+
 class Refused(TrackerError):
     """The tracker answered with an error that another attempt would not change."""
 
@@ -91,6 +106,8 @@ class Waits:
         time.sleep(seconds)
 
 
+# Takes the content of an answer, in place of reading it into memory.
+Receive = Callable[[BaseHTTPResponse], None]
 # The seconds to wait if an answer says that a limit is reached: status, headers, body.
 LimitRule = Callable[[int, Mapping[str, str], bytes], float | None]
 
@@ -111,9 +128,9 @@ class ApiClient:
         self.tracker = tracker
         self.base = checked_base(base)
         self._parts = urlsplit(self.base)
-        self._headers = {"Accept": "application/json", **headers}
+        self.headers = {"Accept": "application/json", **headers}
         self._limit_rule = limit_rule
-        self._waits = Waits(tell)
+        self.waits = Waits(tell)
         self._pool = PoolManager(
             num_pools=1,
             maxsize=PARALLEL,
@@ -131,12 +148,21 @@ class ApiClient:
         """Post JSON, which must be a question: it may be sent again."""
         return self._ask("POST", address, orjson.dumps(body))
 
-    def _ask(self, method: str, address: str, body: bytes | None) -> ApiAnswer:
+    def download(self, address: str, receive: Receive) -> Mapping[str, str]:
+        """Let ``receive`` take the content of an address of this host; the headers of the answer.
+
+        It is called again for another attempt. Raises Elsewhere for a redirect to another host.
+        """
+        return self._ask("GET", address, None, receive).headers
+
+    def _ask(
+        self, method: str, address: str, body: bytes | None, receive: Receive | None = None
+    ) -> ApiAnswer:
         url = self._own(address if "://" in address else f"{self.base}{address}")
         failures = waits = redirects = 0
         while True:
             try:
-                status, headers, content = self._exchange(method, url, body)
+                status, headers, content = self._exchange(method, url, body, receive)
             except SSLError as problem:
                 raise TrackerError(
                     f"The certificate of {self.tracker} was rejected: {_in_words(problem)}. If it "
@@ -158,6 +184,8 @@ class ApiClient:
                 failures = self._failed(failures, f"HTTP {status}")
             elif status >= HTTPStatus.MULTIPLE_CHOICES:
                 raise Refused(status, self._refusal(status, content))
+            elif receive is not None:
+                return ApiAnswer(None, headers)
             else:
                 try:
                     return ApiAnswer(parsed(content), headers)
@@ -174,23 +202,33 @@ class ApiClient:
         except (ValueError, HTTPError):
             same = False
         if not same:
-            raise TrackerError(
-                f"{self.tracker} sent an address of another host. It was not followed, as the "
-                "token would go there."
-            )
+            raise Elsewhere(self.tracker, url)
         return url
 
+    def is_own(self, url: str) -> bool:
+        """Whether a URL leads to the tracker's own host."""
+        try:
+            return self._own(url) == url
+        except Elsewhere:
+            return False
+
     def _exchange(
-        self, method: str, url: str, body: bytes | None
+        self, method: str, url: str, body: bytes | None, receive: Receive | None
     ) -> tuple[int, Mapping[str, str], bytes]:
-        headers = {**self._headers, "Accept-Encoding": "gzip"}
+        headers = {**self.headers, "Accept-Encoding": "gzip"}
+        if receive is not None:
+            headers |= {"Accept": "*/*", "Accept-Encoding": "identity"}
         if body is not None:
             headers["Content-Type"] = "application/json"
         response = self._pool.request(
             method, url, body=body, headers=headers, redirect=False, preload_content=False
         )
         try:
-            content = _read(response)
+            content = b""
+            if receive is not None and response.status == HTTPStatus.OK:
+                receive(response)
+            else:
+                content = _read(response)
         except BaseException:
             response.close()
             raise
@@ -210,7 +248,7 @@ class ApiClient:
                 "again to continue."
             )
         spread = random.uniform(0.75, 1.25)  # noqa: S311 - spreads attempts
-        self._waits.wait(BACKOFF_SECONDS * 2 ** (failures - 1) * spread, problem)
+        self.waits.wait(BACKOFF_SECONDS * 2 ** (failures - 1) * spread, problem)
         return failures
 
     def _limit_wait(self, status: int, headers: Mapping[str, str], content: bytes) -> float | None:
@@ -227,11 +265,11 @@ class ApiClient:
     def _wait_for_limit(self, wait: float, waits: int) -> None:
         if wait > LONGEST_WAIT or waits > MOST_WAITS:
             minutes = max(1, round(wait / 60))
-            raise TrackerError(
+            raise LimitReached(
                 f"The limit of requests to {self.tracker} is reached. Run the same command again "
                 f"in {minutes} minutes to continue."
             )
-        self._waits.wait(
+        self.waits.wait(
             max(wait, SHORTEST_LIMIT_WAIT), f"The limit of requests to {self.tracker} is reached"
         )
 

@@ -4,7 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -21,15 +21,18 @@ from app.database.session import reading
 from app.importing import dates
 from app.importing.command_options import NAMED_USERS, named_users
 from app.importing.drafting import People
+from app.importing.dry_run import DryRun
 from app.importing.formats import unique
 from app.importing.planning import plan
 from app.importing.report import ImportReport
-from app.importing.running import DryRun, Importer
+from app.importing.running import FileSupply, Importer
 from app.importing.trackers import github, gitlab, jira_api, linear
 from app.importing.trackers.client import ApiClient, LimitRule, TrackerError
 from app.importing.trackers.download import Tracker, download
 from app.importing.trackers.download_file import DownloadFile
+from app.importing.trackers.file_downloads import FileDownloads
 from app.projects.command_line import WITHOUT_WEBHOOKS, acting_human, live_project_id
+from app.webhooks.connecting import limits
 
 # Rows that a preview lists without --verbose.
 SHOWN_ROWS = 20
@@ -44,6 +47,7 @@ class MoveOptions:
     dry_run: bool
     since: int | None
     history: bool
+    files: bool
     known: tuple[str, ...]
     users_file: Path | None
     ca_bundle: str | None
@@ -62,6 +66,8 @@ class ApiConnection:
     headers: dict[str, str]
     limit_rule: LimitRule | None
     source: dict[str, Any]
+    # Hosts beside that of the API that hold files and take the token.
+    file_hosts: tuple[str, ...] = ()
 
 
 def _since(_context: Any, _option: Any, value: str | None) -> int | None:
@@ -84,6 +90,11 @@ _OPTIONS = (
         "--history/--no-history",
         default=True,
         help="Changes of state, labels and assignees, as a comment. On by default.",
+    ),
+    click.option(
+        "--files/--no-files",
+        default=True,
+        help="Images and files of issues and comments. On by default.",
     ),
     NAMED_USERS,
     click.option(
@@ -151,6 +162,7 @@ def import_github(options: MoveOptions, repository: str, url: str) -> None:
         github.headers(token),
         github.limit_rule,
         {"tracker": "github", "url": url, "repository": repository.casefold()},
+        github.file_hosts(url.rstrip("/")),
     )
     _move(
         options,
@@ -237,6 +249,7 @@ def import_linear(options: MoveOptions, team: str, url: str) -> None:
         linear.headers(token),
         linear.limit_rule,
         {"tracker": "linear", "url": url, "team": team.upper()},
+        (linear.FILE_HOST,),
     )
     _move(
         options,
@@ -295,7 +308,11 @@ def _move(
     is_done = False
     try:
         _download(tracker, file)
-        report = _import(options, tracker, file, actor, project_id, usernames)
+        supply = None
+        if options.files and not options.dry_run:
+            allowed = limits(current_app)
+            supply = FileDownloads(client, settings, allowed, connection.file_hosts)
+        report = _import(options, tracker, file, actor, project_id, usernames, supply)
         is_done = not options.dry_run
     except KeyboardInterrupt as interrupt:
         raise click.ClickException(
@@ -328,14 +345,24 @@ def _import(
     actor: Actor,
     project_id: str,
     usernames: dict[str, str],
+    supply: FileSupply | None,
 ) -> ImportReport:
     report = ImportReport()
-    planned = plan(unique(tracker.issues(file, report), report), report)
-    importer = (DryRun if options.dry_run else Importer)(actor, project_id, report, usernames)
+    issues = tracker.issues(file, report)
+    if not options.files:
+        issues = [replace(issue, files=()) for issue in issues]
+    planned = plan(unique(issues, report), report)
+    kind = DryRun if options.dry_run else Importer
+    importer = kind(actor, project_id, report, usernames, supply=supply)
     label = "Previewing" if options.dry_run else "Importing"
     progress = click.progressbar(length=len(planned), label=label, file=sys.stderr)
     with progress as bar, telling_webhooks(not options.without_webhooks):
-        importer.run(planned, bar.update)
+        try:
+            importer.run(planned, bar.update)
+        except (TrackerError, KeyboardInterrupt):
+            # The run that goes on from here does not report these again.
+            _tell(f"\nSo far:\n{report.as_text(verbose=options.verbose)}")
+            raise
     return report
 
 

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from app.core.clock import iso
 from app.importing import dates, github
@@ -35,6 +35,7 @@ _REPOSITORY = re.compile(r"[A-Za-z0-9-]{1,100}/[\w.-]{1,100}")
 _DUPLICATE = re.compile(r"^\s*duplicate of #(\d{1,9})\b", re.IGNORECASE | re.MULTILINE)
 _CLOSES = re.compile(r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?\s+#(\d{1,9})\b", re.IGNORECASE)
 _REFERENCE = re.compile(r"(?<![\w/#&])([A-Za-z0-9-]{1,100}/[\w.-]{1,100})?#(\d{1,9})\b")
+_USER_IMAGE = r"https://user-images\.githubusercontent\.com/\d{1,12}/[\w.%-]{1,300}"
 _ISSUE_FIELDS = (
     *("number", "title", "body", "html_url", "state", "state_reason", "created_at", "updated_at"),
     *("closed_at", "parent_issue_url"),
@@ -48,6 +49,20 @@ def headers(token: str) -> dict[str, str]:
     """Without a token only public repositories are seen, 60 requests an hour."""
     named = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
     return named | ({"Authorization": f"Bearer {token}"} if token else {})
+
+
+def file_hosts(base: str) -> tuple[str, ...]:
+    """Where files are, beside the host of the API: the site takes the tokens of its API."""
+    return ("github.com", "user-images.githubusercontent.com") if base == BASE else ()
+
+
+def file_pattern(base: str, repository: str) -> re.Pattern[str]:
+    """The addresses of files in texts of a repository."""
+    parts = urlsplit(base)
+    web = re.escape("https://github.com" if base == BASE else f"{parts.scheme}://{parts.netloc}")
+    place = rf"(?:user-attachments|{re.escape(repository)})"
+    asset, file = r"assets/(?:\d{1,12}/)?[0-9a-f-]{36}", r"files/\d{1,12}/[\w.%~+-]{1,300}"
+    return re.compile(rf"{web}/{place}/(?:{asset}|{file})(?![\w/])|{_USER_IMAGE}", re.IGNORECASE)
 
 
 def limit_rule(status: int, headers: Mapping[str, str], content: bytes) -> float | None:
@@ -73,6 +88,7 @@ class GitHub:
         self._path = f"/repos/{repository}"
         self._since = since
         self._with_history = with_history
+        self._files = file_pattern(client.base, repository)
 
     def steps(self, file: DownloadFile) -> Sequence[DownloadStep]:
         ordered = {"per_page": PER_PAGE, "sort": "created", "direction": "asc"}
@@ -170,10 +186,10 @@ class GitHub:
                 continue
             parts[one["number"]].changes.append(PastChange(one["at"], one["who"], one["what"]))
         found = github.assembled(issues, comments, report)
-        return [_with_parts(issue, parts) for issue in found]
+        return [_with_parts(issue, parts, self._files) for issue in found]
 
 
-def _with_parts(issue: Issue, parts: Mapping[int, IssueParts]) -> Issue:
+def _with_parts(issue: Issue, parts: Mapping[int, IssueParts], files: re.Pattern[str]) -> Issue:
     """The issue with its parts; an epic that was a milestone has none."""
     repository, _, number = issue.id.partition("#")
     if not number:
@@ -189,7 +205,7 @@ def _with_parts(issue: Issue, parts: Mapping[int, IssueParts]) -> Issue:
             return None
         return f"{repository}#{match[2]}", f"[{match[0]}]({address})"
 
-    references = IssueReferences(_REFERENCE, reference)
+    references = IssueReferences(_REFERENCE, reference, files)
     return completed(issue, own, references, TITLE)
 
 

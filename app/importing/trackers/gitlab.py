@@ -33,7 +33,7 @@ LONGEST_NOTE = 200
 
 _PROJECT = re.compile(r"[\w.-]{1,255}(?:/[\w.-]{1,255}){1,20}")
 _REFERENCE = re.compile(r"(?<![\w/#&!])((?:[\w.-]{1,255}/){1,20}[\w.-]{1,255})?([#!])(\d{1,9})\b")
-_UPLOAD = re.compile(r"\]\((/uploads/[0-9a-f]{32}/[^()\s]{1,500})")
+_UPLOAD = re.compile(r"(\]\(|src=\")(/uploads/[0-9a-f]{32}/[^()\s\"<>]{1,500})")
 # Seen from the issue whose links are listed.
 _KINDS = {"relates_to": "related", "is_blocked_by": "blocks"}
 _FIELDS = (
@@ -64,6 +64,8 @@ class GitLab:
         self._path = f"/api/v4/projects/{quote(project, safe='')}"
         self._since = since
         self._with_history = with_history
+        web = re.escape(f"{client.base}/{project}")
+        self._files = re.compile(rf"{web}/uploads/([0-9a-f]{{32}})/([^()\s\"<>/?#]{{1,500}})")
 
     def steps(self, file: DownloadFile) -> Sequence[DownloadStep]:
         def each(part: str, slim: _Slim, needed: Callable[[dict[str, Any]], Any]) -> DownloadStep:
@@ -167,7 +169,12 @@ class GitLab:
                 )
             own = parts[one["iid"]]
             own.address = one["web_url"]
-            references = IssueReferences(_REFERENCE, lambda match: self._reference(match, known))
+            references = IssueReferences(
+                _REFERENCE,
+                lambda match: self._reference(match, known),
+                self._files,
+                self._source_of,
+            )
             found.append(completed(issue, own, references, TITLE))
         return [*epics.values(), *found]
 
@@ -212,7 +219,15 @@ class GitLab:
     def _text(self, body: str) -> str:
         """A text whose files are where they are."""
         body = body.replace("\r\n", "\n")
-        return _UPLOAD.sub(lambda match: f"]({self._client.base}/{self._project}{match[1]}", body)
+        web = f"{self._client.base}/{self._project}"
+        return _UPLOAD.sub(lambda match: f"{match[1]}{web}{match[2]}", body)
+
+    def _source_of(self, address: str) -> str:
+        """The API has a file for the holder of a token, and the site what everybody may see."""
+        match = self._files.fullmatch(address)
+        if match is None or "PRIVATE-TOKEN" not in self._client.headers:
+            return address
+        return f"{self._client.base}{self._path}/uploads/{match[1]}/{match[2]}"
 
     def _reference(
         self, match: re.Match[str], known: Mapping[int, dict[str, Any]]

@@ -9,7 +9,8 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from app.importing import dates, jira
-from app.importing.issues import MEDIUM, PARENT_LINK, Issue, IssueComment, IssueLink
+from app.importing.file_links import ATTACHMENTS
+from app.importing.issues import MEDIUM, PARENT_LINK, Issue, IssueComment, IssueFile, IssueLink
 from app.importing.report import ImportReport
 from app.importing.table import priority
 from app.importing.trackers import adf
@@ -159,7 +160,7 @@ class Jira:
     def _markdown(self, text: Any, files: dict[str, str]) -> str:
         if isinstance(text, dict):
             return adf.as_markdown(text, lambda name: files.get(name, ""))
-        return jira.as_markdown(text) if isinstance(text, str) else ""
+        return jira.as_markdown(text, files) if isinstance(text, str) else ""
 
     def _slim_comment(self, entry: dict[str, Any], files: dict[str, str]) -> dict[str, Any]:
         return {
@@ -172,10 +173,11 @@ class Jira:
     def _slim(self, entry: dict[str, Any], custom: dict[str, str]) -> dict[str, Any]:
         fields = entry.get("fields")
         fields = fields if isinstance(fields, dict) else {}
-        files = {
-            str(one.get("filename") or "file"): str(one.get("content") or "")
+        attached = [
+            (str(one.get("filename") or "file"), str(one.get("content") or ""))
             for one in entries(fields.get("attachment"))
-        }
+        ]
+        files = dict(attached)
         comments, log = fields.get("comment"), entry.get("changelog")
         said = entries(comments.get("comments")) if isinstance(comments, dict) else []
         changes = entries(log.get("histories")) if isinstance(log, dict) else []
@@ -213,6 +215,7 @@ class Jira:
             "resolved": str(fields.get("resolutiondate") or ""),
             "resolution": _named(fields.get("resolution")),
             "files": files,
+            "attached": attached,
             "origins": [
                 *(f"Fix version {_named(one)}" for one in entries(fields.get("fixVersions"))),
                 *(f"Affects version {_named(one)}" for one in entries(fields.get("versions"))),
@@ -246,10 +249,19 @@ class Jira:
             parts = IssueParts(
                 address=f"{self._client.base}/browse/{key}",
                 changes=[change for change in past if change is not None],
+                files=[
+                    IssueFile(address, self._source_of(address), name)
+                    for name, address in one["attached"]
+                    if address
+                ],
             )
             references = IssueReferences(self._reference, self._linked)
             found.append(completed(issue, parts, references, TITLE))
         return found
+
+    def _source_of(self, address: str) -> str:
+        """Cloud else redirects to another host."""
+        return f"{address}?redirect=false" if self._is_cloud else address
 
     def _linked(self, match: re.Match[str]) -> tuple[str, str]:
         return match[0], f"[{match[0]}]({self._client.base}/browse/{match[0]})"
@@ -260,9 +272,9 @@ class Jira:
         sections = [("", one["body"]), ("Environment", one["environment"])]
         sections.append(
             (
-                "Attachments",
+                ATTACHMENTS,
                 "\n".join(
-                    f"- [{as_link_text(name)}]({address})" for name, address in one["files"].items()
+                    f"- [{as_link_text(name)}]({address})" for name, address in one["attached"]
                 ),
             )
         )

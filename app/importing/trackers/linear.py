@@ -12,7 +12,7 @@ from typing import Any
 
 from app.core.clock import iso
 from app.importing import dates
-from app.importing.issues import PARENT_LINK, Issue, IssueComment, IssueLink
+from app.importing.issues import PARENT_LINK, Issue, IssueComment, IssueFile, IssueLink
 from app.importing.report import ImportReport
 from app.importing.trackers.client import ApiClient, TrackerError, limit_wait, parsed
 from app.importing.trackers.download import MOST_PAGES, DownloadStep, entries, of_each
@@ -28,6 +28,9 @@ MOST_PARTS = 25
 NOBODY = "Former user"
 RATE_LIMITED = "RATELIMITED"
 
+# Where Linear keeps files; it takes the same token as the API.
+FILE_HOST = "uploads.linear.app"
+FILES = re.compile(rf"https://{re.escape(FILE_HOST)}/[\w/.-]{{1,300}}(?<![.])")
 _TEAM = re.compile(r"[A-Za-z0-9]{1,20}")
 # Linear's priorities are 1 (urgent) to 4 (low); 0 is none.
 _PRIORITIES = {1: 0, 2: 1, 3: 2, 4: 3}
@@ -191,7 +194,7 @@ class Linear:
             other = issues.get(match[1])
             return (match[1], f"[{match[1]}]({other['url']})") if other else None
 
-        references = IssueReferences(self._reference, reference)
+        references = IssueReferences(self._reference, reference, FILES)
         for name, one in issues.items():
             if one["is_cut"]:
                 report.note(name, f"more than {MOST_PARTS} labels, relations or attachments")
@@ -203,6 +206,9 @@ class Linear:
             own = parts[name]
             own.address = one["url"]
             own.pages = [(as_link_text(title) or "Attachment", url) for title, url in one["files"]]
+            own.files = [
+                IssueFile(url, url, title) for title, url in one["files"] if FILES.fullmatch(url)
+            ]
             # The issue that is blocked holds the link.
             for kind, other in one["relations"]:
                 if kind == "blocks":

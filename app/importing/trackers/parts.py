@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from app.importing.issues import MENTION_LINK, Issue, IssueLink
+from app.importing.file_links import found
+from app.importing.issues import MENTION_LINK, Issue, IssueFile, IssueLink
 from app.importing.trackers.history import PastChange, with_history
 from app.importing.trackers.references import MOST, linked
 
@@ -18,18 +19,22 @@ class IssueParts:
     links: list[IssueLink] = field(default_factory=list)
     pages: list[tuple[str, str]] = field(default_factory=list)
     changes: list[PastChange] = field(default_factory=list)
+    files: list[IssueFile] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class IssueReferences:
-    """How texts of a tracker name other issues.
+    """How texts of a tracker name other issues, and files.
 
     ``find`` gets a match of ``pattern`` and gives the id and the Markdown that replaces it, an
-    empty id for what is no issue, or None to leave it.
+    empty id for what is no issue, or None to leave it. ``source_of`` gets the address of a file
+    that matches ``files`` and says where it is asked for.
     """
 
     pattern: re.Pattern[str]
     find: Callable[[re.Match[str]], tuple[str, str] | None]
+    files: re.Pattern[str] | None = None
+    source_of: Callable[[str], str] = str
 
 
 def completed(issue: Issue, parts: IssueParts, references: IssueReferences, tracker: str) -> Issue:
@@ -46,8 +51,14 @@ def completed(issue: Issue, parts: IssueParts, references: IssueReferences, trac
     links = list(dict.fromkeys([*issue.links, *parts.links]))
     taken = {link.other_id for link in links} | {issue.id, ""}
     mentioned = [name for name in named if name not in taken]
+    files = list(parts.files)
+    if references.files is not None:
+        texts = (*(text for _, text in sections), *(one.text for one in comments))
+        for text in texts:
+            files += found(text, references.files, references.source_of)
     return replace(
         issue,
+        files=tuple({file.address: file for file in reversed(files)}.values())[::-1],
         address=parts.address,
         pages=tuple(dict.fromkeys(page for page in parts.pages if page[1]))[:MOST],
         sections=tuple(sections),

@@ -1,0 +1,290 @@
+"""Downloading the files of issues, by the rules of uploads, and from known hosts alone.
+
+The token goes to the tracker's own host and to the hosts where the tracker keeps files, as its
+documentation says. A redirect leads anywhere public, over https and without the token; what is
+connected to is checked as for webhooks.
+"""
+
+import hashlib
+import mimetypes
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urljoin, urlsplit
+
+import requests
+from urllib3 import BaseHTTPResponse
+from urllib3.exceptions import HTTPError
+from werkzeug.http import parse_options_header
+
+from app.config import Settings
+from app.core.errors import DomainError
+from app.files import adding
+from app.files.adding import PreparedFile
+from app.files.store import incoming
+from app.http.multipart import ReceivedFile
+from app.http.time_limit import Guard
+from app.importing.issues import Issue, IssueFile
+from app.importing.report import ImportReport
+from app.importing.trackers.client import (
+    ANSWER_SECONDS,
+    CHUNK,
+    LONGEST_WAIT,
+    MOST_REDIRECTS,
+    PARALLEL,
+    ApiClient,
+    Elsewhere,
+    LimitReached,
+    Refused,
+    TrackerError,
+    limit_wait,
+)
+from app.webhooks.connecting import CONNECT_SECONDS, Adapter, AddressBlocked, Limits
+
+# Of one issue.
+MOST_FILES = 100
+# Of files that fail one after the other, before the run ends.
+MOST_FAILURES = 5
+# Prepared before the issues that have them are written.
+PORTION_BYTES = 256 * 1024 * 1024
+READ_SECONDS = 60.0
+ATTEMPTS = 3
+_DENIED = frozenset({401, 403, 404})
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+
+
+class FileRefused(Exception):
+    """A file is not imported; the message says why, in the words of the report."""
+
+
+class _Download:
+    """Writes one answer into a file of ours, up to ``most`` bytes."""
+
+    def __init__(self, path: Path, most: int) -> None:
+        self.path = path
+        self._most = most
+        self.size = 0
+        self.sha256 = ""
+
+    def __call__(self, response: BaseHTTPResponse) -> None:
+        deadline = time.monotonic() + ANSWER_SECONDS
+        digest = hashlib.sha256()
+        self.size = 0
+        with self.path.open("wb") as file:
+            for chunk in response.stream(CHUNK, decode_content=False):
+                self.size += len(chunk)
+                if self.size > self._most:
+                    raise FileRefused("it is larger than files may be here")
+                if time.monotonic() > deadline:
+                    raise HTTPError("the answer took too long")
+                digest.update(chunk)
+                file.write(chunk)
+        self.sha256 = digest.hexdigest()
+
+
+class FileDownloads:
+    """Files of one tracker; ``hosts`` are those, beside its own, that take its token."""
+
+    def __init__(
+        self, client: ApiClient, settings: Settings, limits: Limits, hosts: Sequence[str]
+    ) -> None:
+        self._client = client
+        self._settings = settings
+        self._limits = limits
+        self._hosts = frozenset(hosts)
+        self._failures = 0
+
+    @contextmanager
+    def prepared(
+        self, issues: Sequence[Issue], report: ImportReport
+    ) -> Iterator[dict[str, dict[str, PreparedFile]]]:
+        """The files of the first of these issues, by issue and address, to be stored meanwhile.
+
+        They are those of as many issues as a portion holds, at least one. What cannot be had is
+        noted. Raises TrackerError where another run could have it.
+        """
+        made: dict[str, dict[str, PreparedFile]] = {}
+        paths: list[Path] = []
+        size = 0
+        try:
+            for issue in issues:
+                if made and size > PORTION_BYTES:
+                    break
+                made[issue.id] = files = self._of(issue, report, paths)
+                size += sum(content.size for one in files.values() for content in one.contents)
+            yield made
+        finally:
+            for path in paths:
+                # With what was made of it.
+                for left in path.parent.glob(f"{path.name}*"):
+                    left.unlink(missing_ok=True)
+
+    def _of(self, issue: Issue, report: ImportReport, paths: list[Path]) -> dict[str, PreparedFile]:
+        wanted = issue.files[:MOST_FILES]
+        if len(wanted) < len(issue.files):
+            report.note(issue.id, f"more than {MOST_FILES} files; the rest is not imported")
+        if not wanted:
+            return {}
+        targets = []
+        for _ in wanted:
+            _, name = tempfile.mkstemp(dir=incoming(self._settings), prefix="imported-")
+            targets.append(Path(name))
+        paths += targets
+        with ThreadPoolExecutor(PARALLEL) as threads:
+            received = list(threads.map(self._received, wanted, targets))
+        made = {}
+        for file, got in zip(wanted, received, strict=True):
+            try:
+                if isinstance(got, FileRefused):
+                    raise got
+                made[file.address] = adding.prepare(self._settings, got)
+            except FileRefused as refused:
+                report.note(issue.id, f"file not imported: {refused}", file.address)
+            except DomainError as error:
+                report.note(issue.id, f"file not imported: {error.message}", file.address)
+        return made
+
+    def _received(self, file: IssueFile, target: Path) -> ReceivedFile | FileRefused:
+        if not _is_plain(file.address):
+            return FileRefused("its address is not plain")
+        download = _Download(target, self._settings.files_max_bytes)
+        try:
+            headers = self._fetch(file.source, download)
+        except FileRefused as refused:
+            return refused
+        except Refused as refused:
+            return FileRefused(f"HTTP {refused.status}")
+        self._failures = 0
+        kind = parse_options_header(headers.get("content-type", ""))[0]
+        name = _named(file.name, headers)
+        if kind == "text/html" and not name.lower().endswith((".html", ".htm")):
+            # Such as a page that asks to log in.
+            return FileRefused("the answer is a page")
+        if "." not in name:
+            name += mimetypes.guess_extension(kind) or ""
+        return ReceivedFile(target, name, download.size, download.sha256)
+
+    def _fetch(self, source: str, download: _Download) -> Mapping[str, str]:
+        if self._client.is_own(source):
+            try:
+                return self._client.download(source, download)
+            except Elsewhere as elsewhere:
+                return self._from_elsewhere(elsewhere.url, {}, download)
+            except (Refused, LimitReached):
+                raise
+            except TrackerError as error:
+                self._failures += 1
+                if self._failures >= MOST_FAILURES:
+                    raise TrackerError(f"{error} With --no-files, files are left out.") from error
+                raise FileRefused("no answer") from error
+        if urlsplit(source).hostname not in self._hosts:
+            raise FileRefused("it is on another host")
+        try:
+            return self._from_elsewhere(source, self._client.headers, download)
+        except Refused as refused:
+            # A public file may be shown to everybody but the holder of a narrow token.
+            if refused.status not in _DENIED:
+                raise
+            return self._from_elsewhere(source, {}, download)
+
+    def _from_elsewhere(
+        self, url: str, token: Mapping[str, str], download: _Download
+    ) -> Mapping[str, str]:
+        """From another host, and from where it redirects to; raises Refused, FileRefused."""
+        for _ in range(MOST_REDIRECTS + 1):
+            own = {"Authorization": token["Authorization"]} if "Authorization" in token else {}
+            status, headers = self._patiently(url, own, download)
+            if status == HTTPStatus.OK:
+                return headers
+            if status not in _REDIRECTS:
+                raise Refused(status, "")
+            try:
+                following = urljoin(url, headers.get("location", ""))
+                if urlsplit(following)[:2] != urlsplit(url)[:2]:
+                    token = {}
+            except ValueError:
+                break
+            url = following
+        raise FileRefused("it redirects again and again")
+
+    def _patiently(
+        self, url: str, token: Mapping[str, str], download: _Download
+    ) -> tuple[int, Mapping[str, str]]:
+        problem = "no answer"
+        for attempt in range(ATTEMPTS):
+            wait = 2.0**attempt
+            try:
+                status, headers = self._once(url, token, download)
+            except (requests.RequestException, HTTPError, OSError, ValueError) as error:
+                if _is_blocked(error):
+                    raise FileRefused("its host is in a private network") from error
+                problem = "no answer"
+            else:
+                if status != HTTPStatus.TOO_MANY_REQUESTS and status < 500:
+                    return status, headers
+                problem = f"HTTP {status}"
+                if status == HTTPStatus.TOO_MANY_REQUESTS:
+                    wait = min(limit_wait(headers), LONGEST_WAIT)
+            if attempt + 1 < ATTEMPTS:
+                self._client.waits.wait(wait, f"A file is not available ({problem})")
+        raise FileRefused(problem)
+
+    def _once(
+        self, url: str, token: Mapping[str, str], download: _Download
+    ) -> tuple[int, Mapping[str, str]]:
+        parts = urlsplit(url)
+        if parts.scheme != "https" or parts.username is not None:
+            raise FileRefused("its address is not https")
+        guard = Guard(ANSWER_SECONDS)
+        given = {"Accept": "*/*", "Accept-Encoding": "identity", **token}
+        try:
+            with requests.Session() as session:
+                # No proxies and no .netrc from the environment.
+                session.trust_env = False
+                session.adapters.clear()
+                session.mount("https://", Adapter(self._limits, guard))
+                with session.get(
+                    url,
+                    headers={"User-Agent": self._limits.user_agent, **given},
+                    timeout=(CONNECT_SECONDS, READ_SECONDS),
+                    allow_redirects=False,
+                    stream=True,
+                ) as response:
+                    if response.status_code == HTTPStatus.OK:
+                        download(response.raw)
+                    headers = {name.lower(): value for name, value in response.headers.items()}
+                    return response.status_code, headers
+        finally:
+            guard.end()
+
+
+def _is_blocked(error: BaseException | None) -> bool:
+    """Whether the libraries report with this that an address may not be connected to."""
+    while error is not None:
+        if isinstance(error, AddressBlocked):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _is_plain(url: str) -> bool:
+    """Whether a path means what it shows; a text could else name anything of the host."""
+    try:
+        path = urlsplit(url).path
+    except ValueError:
+        return False
+    parts = unquote(path).replace("\\", "/").split("/")
+    return parts == [unquote(part) for part in path.split("/")] and not {".", ".."} & set(parts)
+
+
+def _named(name: str, headers: Mapping[str, str]) -> str:
+    """The name as the answer says, else as the issue says."""
+    options: Mapping[str, Any] = {}
+    with suppress(ValueError):
+        options = parse_options_header(headers.get("content-disposition", ""))[1]
+    return str(options.get("filename") or name or "file").replace("\x00", "")

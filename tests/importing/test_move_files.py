@@ -1,0 +1,349 @@
+"""Files of issues in other trackers: which are brought along, from where, and what texts become."""
+
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import func, select
+
+from app.database.session import reading, session
+from app.files.models import FileContent
+from app.importing import file_links
+from app.importing.file_links import StoredAs
+from app.importing.issues import Issue, IssueComment, IssueFile
+from app.importing.report import ImportReport
+from app.importing.trackers import file_downloads, github, linear
+from app.importing.trackers.client import ApiClient
+from app.importing.trackers.file_downloads import FileDownloads
+from app.webhooks.connecting import Limits, networks
+from tests.files.hostile import HTML, picture
+from tests.importing.gitlab_server import NAME, PATH, GitLabServer, person
+from tests.importing.jira_server import JiraServer
+from tests.importing.reading import comments, files
+from tests.importing.tracker_server import Reply, TrackerServer
+from tests.support.receiver import make_authority
+
+SECRET = "0123456789abcdef0123456789abcdef"
+UPLOADS = f"{PATH.removesuffix('/issues')}/uploads/{SECRET}"
+ONE = "https://x.example/files/1/a.png"
+TWO = "https://x.example/files/1/a.png2"
+STORED = {ONE: StoredAs("id-1", "a.png", True), TWO: StoredAs("id-2", "b]", False)}
+
+
+@pytest.fixture
+def changed(app, monkeypatch):
+    """Change settings for one test."""
+
+    def change(**values):
+        monkeypatch.setitem(app.config, "SETTINGS", replace(app.config["SETTINGS"], **values))
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (f"![b]({ONE})", "![b](/files/id-1)"),
+        (f"![b](<{ONE}>)", "![b](/files/id-1)"),
+        (f'[b]({ONE} "title")', "[b](/files/id-1)"),
+        (f"![b]({ONE}){{width=300 height=200}}", "![b](/files/id-1)"),
+        (f'<img width="8" alt="b" src="{ONE}" />', "![b](/files/id-1)"),
+        (f'<img src="{ONE}">', "![a.png](/files/id-1)"),
+        (f'<video src="{TWO}" controls></video> x', "[b](/files/id-2) x"),
+        (f"see {ONE}, <{TWO}>.", "see ![a.png](/files/id-1), [b](/files/id-2)."),
+        (f"`{ONE}` and\n```\n{ONE}\n```", f"`{ONE}` and\n```\n{ONE}\n```"),
+        (f"{ONE}/more {ONE}?x x{ONE}", f"{ONE}/more ![a.png](/files/id-1)?x x{ONE}"),
+        (f"[a]({ONE}?x) <a href='{ONE}'>", None),
+        ("![" * 5_000 + f"]({ONE}", None),
+    ],
+)
+def test_texts_show_files_from_here(text, shown):
+    issue = Issue("1", "One", sections=(("", text),), comments=(IssueComment("", text, None),))
+    found = file_links.with_stored(issue, STORED)
+    if shown is not None:
+        assert found.sections == (("", shown),)
+        assert found.comments[0].text == shown
+    assert file_links.with_stored(issue, {}) is issue
+
+
+@pytest.mark.parametrize(
+    ("base", "text", "found"),
+    [
+        (
+            github.BASE,
+            '<img alt="Image" src="https://github.com/user-attachments/assets/'
+            '01234567-89ab-cdef-0123-456789abcdef" /> https://github.com/user-attachments/files/12/'
+            "a%20b.zip) [log.txt](https://github.com/octo/lamp/files/1/log.txt) "
+            "`https://github.com/user-attachments/files/1/no.txt`",
+            [
+                ("/user-attachments/assets/01234567-89ab-cdef-0123-456789abcdef", "Image"),
+                ("/user-attachments/files/12/a%20b.zip", "a b.zip"),
+                ("/octo/lamp/files/1/log.txt", "log.txt"),
+            ],
+        ),
+        (
+            "https://git.example/api/v3",
+            "![s](https://git.example/user-attachments/assets/01234567-89ab-cdef-0123-456789abcdef)"
+            " https://github.com/user-attachments/files/12/a.zip "
+            "https://git.example/octo/other/files/1/a.txt https://git.example/octo/lamp/issues/1",
+            [("/user-attachments/assets/01234567-89ab-cdef-0123-456789abcdef", "s")],
+        ),
+    ],
+)
+def test_addresses_of_files_at_github(base, text, found):
+    files = file_links.found(text, github.file_pattern(base, "octo/lamp"), str)
+    web = base.replace("api.", "").removesuffix("/api/v3")
+    assert [(one.address, one.name) for one in files] == [
+        (web + path, name) for path, name in found
+    ]
+    assert bool(github.file_hosts(base)) is (base == github.BASE)
+
+
+def test_addresses_of_files_at_linear():
+    text = "![image.png](https://uploads.linear.app/a-1/b/c). https://uploads.linear.app.evil/a/b"
+    files = file_links.found(text, linear.FILES, str)
+    assert [(one.address, one.name) for one in files] == [
+        ("https://uploads.linear.app/a-1/b/c", "image.png")
+    ]
+
+
+@pytest.fixture
+def gitlab(monkeypatch):
+    monkeypatch.setenv("GITLAB_TOKEN", "t0ken")
+    server = GitLabServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def run(move, gitlab, monkeypatch):
+    def running(*options, token="t0ken", **wanted):
+        monkeypatch.setenv("GITLAB_TOKEN", token)
+        return move("gitlab", NAME, "--url", gitlab.url, "--no-history", *options, **wanted)
+
+    return running
+
+
+def test_files_come_along_with_their_issues(app, cast, gitlab, run, tickets, changed):
+    changed(files_max_bytes=20_000, files_types="image/*,text/plain")
+    here = f"/uploads/{SECRET}"
+    gitlab.issue(
+        1,
+        title="Lamp",
+        description=f"![a]({here}/a.png){{width=9}} ![gone]({here}/gone.png) [big]({here}/big.txt) "
+        f"[page]({here}/page) [zip]({here}/z.zip) [empty]({here}/empty.txt)",
+        user_notes_count=1,
+    )
+    gitlab.issue(2, title="Two", description="No file")
+    gitlab.part(1, "notes", body=f"[log]({here}/log.txt)", author=person("eve"), system=False)
+    gitlab.files |= {
+        f"{UPLOADS}/a.png": Reply(raw=picture("PNG")),
+        f"{UPLOADS}/log.txt": Reply(raw=b"dark"),
+        f"{UPLOADS}/big.txt": Reply(raw=b"x" * 30_000),
+        f"{UPLOADS}/page": Reply(raw=HTML, headers={"Content-Type": "text/html; charset=utf-8"}),
+        f"{UPLOADS}/z.zip": Reply(raw=b"PK\x03\x04"),
+        f"{UPLOADS}/empty.txt": Reply(raw=b""),
+    }
+    assert run("--dry-run")["made"]["files"] == 7
+    assert not [path for path in gitlab.paths() if "uploads" in path]
+    report = run()
+    assert report["made"] == {"stories": 2, "comments": 1, "files": 2}
+    web = f"{gitlab.url}/{NAME}{here}"
+    assert [(note["reason"], note["detail"]) for note in report["notes"]] == [
+        ("file not imported: HTTP 404", f"{web}/gone.png"),
+        ("file not imported: it is larger than files may be here", f"{web}/big.txt"),
+        ("file not imported: the answer is a page", f"{web}/page"),
+        (
+            "file not imported: Files of the type application/zip are not allowed here.",
+            f"{web}/z.zip",
+        ),
+        ("file not imported: The file is empty.", f"{web}/empty.txt"),
+    ]
+    lamp = tickets()["Lamp"]
+    image, log = files(cast, lamp)
+    [comment] = comments(cast, lamp)
+    assert (image["name"], image["is_image"], image["comment_id"]) == ("a.png", True, None)
+    assert (log["name"], log["comment_id"]) == ("log.txt", comment["id"])
+    assert lamp["body"].startswith(
+        f"![a](/files/{image['id']}) ![gone]({web}/gone.png) [big]({web}/big.txt)"
+    )
+    assert comment["body"] == f"**eve** wrote:\n\n[log](/files/{log['id']})"
+    assert lamp["last_activity_at"] == "2024-03-02T10:00:00.000Z"
+    assert cast.ada.get(f"/files/{log['id']}").data == b"dark"
+    assert list(app.config["SETTINGS"].incoming_dir.iterdir()) == []
+    assert run()["made"] == {}
+
+
+def test_files_can_be_left_out_or_find_no_room(app, cast, gitlab, run, tickets, changed):
+    address = f"{gitlab.url}/{NAME}/uploads/{SECRET}/log.txt"
+    gitlab.issue(1, title="One", description=f"[log](/uploads/{SECRET}/log.txt)")
+    gitlab.files[f"{UPLOADS}/log.txt"] = Reply(raw=b"dark" * 500)
+    with app.app_context(), reading():
+        used = session.scalar(select(func.coalesce(func.sum(FileContent.size), 0)))
+    changed(files_quota=used + 1_000)
+    report = run()
+    assert report["made"] == {"stories": 1}
+    assert [(one["reason"], one["detail"]) for one in report["notes"]] == [
+        ("file not imported: There is no room for more files.", address)
+    ]
+    gitlab.issue(2, title="Two", description=f"[log](/uploads/{SECRET}/log.txt)")
+    gitlab.asked.clear()
+    assert run("--no-files")["made"] == {"stories": 1}
+    assert not [path for path in gitlab.paths() if "uploads" in path]
+    for ticket in tickets().values():
+        assert ticket["body"].startswith(f"[log]({address})")
+        assert files(cast, ticket) == []
+
+
+def test_without_a_token_the_site_is_asked(cast, gitlab, run, tickets):
+    gitlab.issue(1, title="One", description=f"[log](/uploads/{SECRET}/log.txt)")
+    gitlab.files[f"/{NAME}/uploads/{SECRET}/log.txt"] = Reply(raw=b"dark")
+    assert run(token="")["made"] == {"stories": 1, "files": 1}
+
+
+def test_it_goes_on_where_files_cannot_be_had(cast, gitlab, run, tickets, monkeypatch):
+    monkeypatch.setattr(file_downloads, "PORTION_BYTES", 0)
+    for iid in range(1, 13):
+        gitlab.issue(iid, title=f"Issue {iid}", description=f"[f](/uploads/{SECRET}/{iid}.txt)")
+        gitlab.files[f"{UPLOADS}/{iid}.txt"] = Reply(raw=b"dark" * iid)
+    gitlab.files[f"{UPLOADS}/2.txt"] = Reply({}, 500)
+    for iid in range(5, 13):
+        gitlab.files[f"{UPLOADS}/{iid}.txt"] = Reply({}, 429, {"Retry-After": "90000"})
+    output = run(code=1)
+    assert "again in 1500 minutes" in output
+    assert "1 x file not imported: no answer" in output
+    assert "     4 stories" in output
+    for iid in range(5, 13):
+        gitlab.files[f"{UPLOADS}/{iid}.txt"] = Reply(raw=b"light" * iid)
+    assert run()["made"] == {"stories": 8, "files": 8}
+    gitlab.issue(
+        13,
+        title="Last",
+        description="".join(f"[{n}](/uploads/{SECRET}/n{n}.txt) " for n in range(9)),
+    )
+    for number in range(9):
+        gitlab.files[f"{UPLOADS}/n{number}.txt"] = Reply({}, 502)
+    assert "With --no-files, files are left out." in run("--fresh", code=1)
+
+
+@pytest.mark.parametrize("is_cloud", [True, False])
+def test_attachments_of_jira(cast, move, tickets, monkeypatch, is_cloud):
+    monkeypatch.setenv("JIRA_TOKEN", "t0ken")
+    jira = JiraServer(is_cloud=is_cloud)
+    try:
+        names = ("a b.png", "log.txt", "log.txt", "gone.txt")
+        place = "/rest/api/3/attachment/content" if is_cloud else "/secure/attachment"
+        attached = [
+            {"id": str(number), "filename": name, "content": f"{jira.url}{place}/{number}"}
+            for number, name in enumerate(names)
+        ]
+        attached.append({"id": "9", "filename": "b.txt", "content": "https://other.example/b.txt"})
+        media = {"type": "media", "attrs": {"type": "file", "id": "u", "alt": "a b.png"}}
+        text = "!a b.png|thumbnail! [^log.txt] {code}!a b.png!{code} !no.png!"
+        if is_cloud:
+            text = {"type": "doc", "content": [{"type": "mediaSingle", "content": [media]}]}
+        jira.issue(1, summary="Lamp", description=text, attachment=attached)
+        jira.files |= {
+            f"{place}/0": Reply(raw=picture("PNG")),
+            f"{place}/1": Reply(raw=b"one"),
+            f"{place}/2": Reply(raw=b"two"),
+        }
+        account = ["--account", "me@example.com"] if is_cloud else []
+        report = move("jira", "LAMP", "--url", jira.url, *account)
+        assert report["made"] == {"stories": 1, "files": 3}
+        assert [note["reason"] for note in report["notes"]] == [
+            "file not imported: HTTP 404",
+            "file not imported: it is on another host",
+        ]
+        lamp = tickets()["Lamp"]
+        image, one, two = files(cast, lamp)
+        assert (image["name"], one["name"], two["size"]) == ("a b.png", "log.txt", 3)
+        shown = f"![a b.png](/files/{image['id']})"
+        if not is_cloud:
+            shown += f" [log.txt](/files/{two['id']}) \n```\n!a b.png!\n```\n (no.png)"
+        assert lamp["body"].startswith(
+            f"{shown}\n\n## Attachments\n\n- [gone.txt]({jira.url}{place}/3)\n"
+            "- [b.txt](https://other.example/b.txt)\n\n---\n\n"
+        )
+        asked = [one for one in jira.asked if one.path.startswith(place)]
+        assert {one.query.get("redirect") for one in asked} == {"false" if is_cloud else None}
+        assert {one.headers["accept"] for one in asked} == {"*/*"}
+    finally:
+        jira.close()
+
+
+@pytest.fixture
+def away(app, waits, tmp_path):
+    """Fetch a file from a host of files, over TLS: its server, that of a redirect, and how."""
+    authority, chain = make_authority(tmp_path)
+    servers = [TrackerServer(lambda _server, _asked: Reply({}, 404)) for _ in range(3)]
+    own, host, other = servers
+    host.serve_tls(chain)
+    other.serve_tls(chain)
+    addresses = [one.url.replace("http://127.0.0.1", "https://localhost") for one in (host, other)]
+    client = ApiClient("Tracker", own.url, {"Authorization": "s3cret"}, tell=lambda _: None)
+
+    def fetch(address, *, hosts=("localhost",), allowed="127.0.0.0/8,::1/128"):
+        limits = Limits(networks(allowed), str(authority), "docket")
+        downloads = FileDownloads(client, app.config["SETTINGS"], limits, hosts)
+        issue = Issue("1", "One", files=(IssueFile(address, address, "a.txt"),))
+        report = ImportReport()
+        with downloads.prepared([issue], report) as made:
+            found = [one.content.path.read_bytes() for one in made["1"].values()]
+        return found or [reason for _, reason, _ in report.notes]
+
+    yield fetch, own, host, other, *addresses
+    for server in servers:
+        server.close()
+
+
+@pytest.mark.one_database
+def test_where_a_token_goes_and_what_is_followed(away, waits):
+    fetch, own, host, other, host_url, other_url = away
+
+    def tokens(server):
+        found = [one.headers.get("authorization") for one in server.asked]
+        server.asked.clear()
+        return found
+
+    host.files["/f"] = Reply(raw=b"dark")
+    assert fetch(f"{host_url}/f") == [b"dark"]
+    assert tokens(host) == ["s3cret"]
+    # To another origin a redirect goes without the token, also from the tracker itself.
+    other.files["/g"] = Reply(raw=b"light")
+    moved = Reply(None, 302, {"Location": f"{other_url}/g?signed=1"})
+    host.files["/f"] = own.files["/f"] = moved
+    assert fetch(f"{host_url}/f") == fetch(f"{own.url}/f") == [b"light"]
+    assert tokens(other) == [None, None]
+    # What may be read by everybody, but not with this token.
+    host.files["/f"] = Reply({}, 403)
+    assert fetch(f"{host_url}/f") == ["file not imported: HTTP 403"]
+    host.asked.clear()
+    host.faults.extend([Reply({}, 404), Reply(raw=b"public")])
+    assert fetch(f"{host_url}/f") == [b"public"]
+    assert tokens(host) == ["s3cret", None]
+    host.files["/f"] = Reply(None, 302, {"Location": "/f"})
+    assert fetch(f"{host_url}/f") == ["file not imported: it redirects again and again"]
+    for location in (f"{own.url}/f", "file:///etc/passwd", "https://user@localhost/"):
+        host.files["/f"] = Reply(None, 302, {"Location": location})
+        own.asked.clear()
+        assert fetch(f"{host_url}/f") == ["file not imported: its address is not https"]
+        assert own.asked == []
+    host.files["/f"] = Reply(None, 302, {"Location": "https://["})
+    assert fetch(f"{host_url}/f") == ["file not imported: no answer"]
+    host.files["/f"] = Reply(raw=b"dark")
+    host.asked.clear()
+    for path in ("/a/../f", "/%2e%2e/f", "/a%2ff", "/a%5cf"):
+        for url in (host_url, own.url):
+            assert fetch(url + path) == ["file not imported: its address is not plain"]
+    assert fetch(f"{host_url}/f", allowed="") == [
+        "file not imported: its host is in a private network"
+    ]
+    assert fetch(f"{host_url}/f", hosts=()) == ["file not imported: it is on another host"]
+    assert host.asked == []
+    host.files["/f"] = Reply(raw=b"dark", announced=9)
+    waits.clear()
+    assert fetch(f"{host_url}/f") == ["file not imported: no answer"]
+    host.faults.append(Reply({}, 429, {"Retry-After": "9"}))
+    host.files["/f"] = Reply(raw=b"dark")
+    assert fetch(f"{host_url}/f") == [b"dark"]
+    assert waits == [1, 2, 9]
