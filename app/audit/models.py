@@ -15,6 +15,11 @@ def _partial(*columns: str) -> Index:
     return Index(None, *columns, sqlite_where=condition, postgresql_where=condition)
 
 
+# What a rewind looks for in the log, beside tickets: few events, so the index costs little.
+INDEXED_TARGETS = "target_kind IN ('wiki_page', 'sticky_note', 'label')"
+_HAS_INDEXED_TARGET = text(INDEXED_TARGETS)
+
+
 class AuditEvent(Base):
     __tablename__ = "audit_events"
     __table_args__ = (
@@ -25,6 +30,14 @@ class AuditEvent(Base):
         Index(None, "event_type", "created_at", "id"),
         Index(None, "request_id"),
         _partial("tool_invocation_log_id"),
+        Index(
+            None,
+            "target_id",
+            "created_at",
+            "id",
+            sqlite_where=_HAS_INDEXED_TARGET,
+            postgresql_where=_HAS_INDEXED_TARGET,
+        ),
     )
 
     id: Mapped[str] = id_key()

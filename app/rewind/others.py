@@ -8,16 +8,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, bindparam, case, func, or_, select
+from sqlalchemy import ColumnElement, and_, bindparam, case, func, or_, select, text
+from sqlalchemy.orm import InstrumentedAttribute
 
-from app.audit.catalogue import EVENTS, UNDO_OF
-from app.audit.models import AuditEvent
+from app.audit.catalogue import UNDO_OF
+from app.audit.models import INDEXED_TARGETS, AuditEvent
 from app.database.columns import Id
 from app.database.session import AnyRow, Prepared, session
 from app.rewind.scope import RewindScope
 
 # A subject (its kind and id) and what of it: a field, a label, or one of the words below.
 Key = tuple[str, ...]
+# Where the log is read: by the ticket of its events, or by their target, with its id.
+Place = tuple[str, str]
+TICKET, TARGET = "ticket", "target"
 # Whether the subject exists.
 EXISTS = "exists"
 # Anything of the subject.
@@ -162,32 +166,41 @@ def targets_of(events: Iterable[AuditEvent], subject: str) -> set[str]:
     return {one.target_id for one in events if one.event_type.startswith(prefix) and one.target_id}
 
 
+def places_of(events: Iterable[AuditEvent]) -> set[Place]:
+    """The places of the log that say what else became of what these events are about."""
+    events = list(events)
+    of_tickets = {(TICKET, key) for event in events for key in tickets_of(event)}
+    return of_tickets | {
+        (TARGET, key) for subject in _SUBJECTS for key in targets_of(events, subject)
+    }
+
+
 @dataclass(slots=True)
 class LogReading:
     """What the steps of one rewind have read of the log, so that each reads only what is new.
 
-    ``known`` has for each ticket the time (ms) from which on its events were read, and how many
+    ``known`` has for each place the time (ms) from which on its events were read, and how many
     there are. Where the log has another number by then, all of them are read again.
     """
 
     found: OtherWrites = field(default_factory=OtherWrites)
-    known: dict[str, tuple[int, int]] = field(default_factory=dict)
+    known: dict[Place, tuple[int, int]] = field(default_factory=dict)
 
-    # What the step before wrote, which may have been rolled back: its last event, and the ticket
+    # What the step before wrote, which may have been rolled back: its last event, and the places
     # of each.
-    pending: tuple[str, list[str]] | None = None
+    pending: tuple[str, list[Place]] | None = None
 
     def confirm(self) -> None:
         """Count what the step before has written, if that was committed."""
-        last_id, ticket_ids = self.pending or ("", [])
+        last_id, places = self.pending or ("", [])
         self.pending = None
         found = select(AuditEvent.id).where(AuditEvent.id == last_id)
-        if not ticket_ids or session.scalar(found) is None:
+        if not places or session.scalar(found) is None:
             return
-        for ticket_id in ticket_ids:
-            if ticket_id in self.known:
-                since, count = self.known[ticket_id]
-                self.known[ticket_id] = since, count + 1
+        for place in places:
+            if place in self.known:
+                since, count = self.known[place]
+                self.known[place] = since, count + 1
 
     def make_room(self) -> None:
         if len(self.found.last) + len(self.found.undone) + len(self.known) > MOST_KNOWN:
@@ -211,12 +224,25 @@ def keep(scope: RewindScope, log: LogReading) -> None:
 
 
 _IS_KNOWN = case((AuditEvent.created_at >= bindparam("since"), 1), else_=0)
-_COUNT = Prepared(
-    select(func.count().label("all"), func.coalesce(func.sum(_IS_KNOWN), 0).label("known")).where(
-        AuditEvent.ticket_id == bindparam("ticket_id", type_=Id()),
-        AuditEvent.created_at >= bindparam("oldest"),
-    )
-)
+_COUNTED = select(
+    func.count().label("all"), func.coalesce(func.sum(_IS_KNOWN), 0).label("known")
+).where(AuditEvent.created_at >= bindparam("oldest"))
+_HAS_INDEXED_TARGET = text(INDEXED_TARGETS)
+_COLUMN_OF: dict[str, InstrumentedAttribute[Any]] = {
+    TICKET: AuditEvent.ticket_id,
+    TARGET: AuditEvent.target_id,
+}
+
+
+def _at(kind: str, key: ColumnElement[bool]) -> ColumnElement[bool]:
+    """That events are of places of this kind, by its index."""
+    return key if kind == TICKET else and_(key, _HAS_INDEXED_TARGET)
+
+
+_COUNTS = {
+    kind: Prepared(_COUNTED.where(_at(kind, column == bindparam("id", type_=Id()))))
+    for kind, column in _COLUMN_OF.items()
+}
 
 
 def read(scope: RewindScope, events: Sequence[AuditEvent], log: LogReading) -> OtherWrites:
@@ -224,40 +250,31 @@ def read(scope: RewindScope, events: Sequence[AuditEvent], log: LogReading) -> O
     log.confirm()
     log.make_room()
     oldest = min(event.created_at for event in events)
-    tickets = set().union(*(tickets_of(event) for event in events))
-    subjects = _of_tickets(tickets, oldest, log)
-    for subject in _SUBJECTS:
-        targets = targets_of(events, subject)
-        if targets:
-            # The range is that of the index by type.
-            of_type = [name for name in EVENTS if name.startswith(f"{subject}.")]
-            subjects.append(AuditEvent.event_type.in_(of_type) & AuditEvent.target_id.in_(targets))
-    for of_subject in subjects:
-        for chunk in _chunks(and_(of_subject, scope.others()), oldest):
+    for of_places in _unread(places_of(events), oldest, log):
+        for chunk in _chunks(and_(of_places, scope.others()), oldest):
             _add(scope, log.found, chunk)
     return log.found
 
 
-def _of_tickets(
-    ticket_ids: Iterable[str], oldest: int, log: LogReading
-) -> list[ColumnElement[bool]]:
-    """What is still to be read of these tickets; notes that it is known.
+def _unread(places: Iterable[Place], oldest: int, log: LogReading) -> list[ColumnElement[bool]]:
+    """What is still to be read of these places; notes that it is known.
 
     Events are counted before they are read, so that one that commits meanwhile is missing in the
     number, and read by the next step.
     """
-    new, older = list[str](), list[ColumnElement[bool]]()
-    for ticket_id in sorted(ticket_ids):
-        since, known = log.known.get(ticket_id, (oldest, -1))
+    new: dict[str, list[str]] = {}
+    older: list[ColumnElement[bool]] = []
+    for place in sorted(places):
+        kind, key = place
+        since, known = log.known.get(place, (oldest, -1))
         start = min(oldest, since)
-        row = _COUNT.first(ticket_id=ticket_id, oldest=start, since=since)
-        log.known[ticket_id] = start, row.all
+        row = _COUNTS[kind].first(id=key, oldest=start, since=since)
+        log.known[place] = start, row.all
         if row.known != known:
-            new.append(ticket_id)
+            new.setdefault(kind, []).append(key)
         elif start < since:
-            of_ticket = AuditEvent.ticket_id == ticket_id
-            older.append(and_(of_ticket, AuditEvent.created_at < since))
-    return [*([AuditEvent.ticket_id.in_(new)] if new else []), *older]
+            older.append(and_(_at(kind, _COLUMN_OF[kind] == key), AuditEvent.created_at < since))
+    return [*(_at(kind, _COLUMN_OF[kind].in_(keys)) for kind, keys in new.items()), *older]
 
 
 def _chunks(condition: ColumnElement[bool], oldest: int) -> Iterator[Sequence[AnyRow]]:

@@ -22,7 +22,15 @@ from app.core.errors import Conflict, DomainError, InvalidField, NotFound
 from app.database.locks import Lock, acquire
 from app.database.session import by_id, savepoint, session
 from app.rewind import file_parts, others, text_parts, ticket_parts
-from app.rewind.others import Key, LogReading, OtherWrite, targets_of, tickets_of
+from app.rewind.others import (
+    TARGET,
+    TICKET,
+    Key,
+    LogReading,
+    OtherWrite,
+    targets_of,
+    tickets_of,
+)
 from app.rewind.parts import RewindPart, RewindView, short
 from app.rewind.scope import MOST_REQUESTS, RewindScope
 from app.sticky_notes.models import StickyNote
@@ -121,8 +129,15 @@ def rewind_step(
     for event in batch:
         step.values += _take_back(actor, event, view, recorded)
     if recorded:
-        tickets = [one.target.ticket_id for one in recorded if one.target.ticket_id]
-        log.pending = recorded[-1].id, tickets
+        log.pending = (
+            recorded[-1].id,
+            [
+                place
+                for one in recorded
+                for place in ((TICKET, one.target.ticket_id), (TARGET, one.target.id))
+                if place in log.known
+            ],
+        )
     step.beyond = batch[-1].id if len(events) > BATCH else None
     return step
 

@@ -1,9 +1,12 @@
 """Rewind, one rule at a time: what goes back, what stands and why, and who may."""
 
+from functools import partial
+
 import pytest
 
 from app.audit.catalogue import EVENTS, UNDO_OF
 from app.core.actor import Actor, ActorKind
+from app.core.clock import now_ms
 from app.core.errors import Conflict, Forbidden, InvalidField, NotFound
 from app.rewind.others import LogReading, OtherWrites
 from app.rewind.service import WAYS, Fate, rewind_step
@@ -261,25 +264,40 @@ def test_an_own_import_is_rewound_by_its_requests(world):
     assert titles == ["By hand", "A ticket"]
 
 
-def test_each_event_of_one_ticket_is_read_once(world, monkeypatch):
+def test_each_event_of_one_subject_is_read_once(world, monkeypatch):
     """However many steps a rewind takes, and what it writes itself is not read at all."""
     monkeypatch.setattr("app.rewind.service.BATCH", 5)
     read = []
     add = OtherWrites.add
     monkeypatch.setattr(OtherWrites, "add", lambda self, row: (read.append(row.id), add(self, row)))
-    path = f"/tickets/{world.ticket}"
-    for number in range(20):
-        world.smith("PATCH", path, title=f"Smith {number}")
-        world.bo("PATCH", path, priority=("low", "high")[number % 2])
-    scope, log, beyond = world.scope(), LogReading(), None
-    for number in range(4):
-        beyond = in_app(
-            world.app, lambda at=beyond: rewind_step(world.ada, scope, beyond=at, log=log)
-        ).beyond
-        if number == 1:
-            assert len(read) == len(set(read)) <= 10 + 1
-    assert (beyond, len(read)) == (None, 20)
-    assert world.now()["title"] == "A ticket"
+    project_id = world.cast.open_project
+    page = world.bo("POST", "/wiki/pages", title="Bo", body="Bo", project_id=project_id)["id"]
+    note = world.bo("POST", f"{world.project}/sticky-notes", body="Bo")["id"]
+    for path, of_bot, of_other in (
+        (f"/tickets/{world.ticket}", "title", "body"),
+        (f"/wiki/pages/{page}", "body", "title"),
+        (f"/sticky-notes/{note}", "body", "color"),
+    ):
+        began = now_ms()
+        for number in range(20):
+            world.smith("PATCH", path, **{of_bot: f"Smith {number}"})
+            world.bo("PATCH", path, **{of_other: f"#{number:06}"})
+        scope, log, beyond = world.scope(since=began), LogReading(), None
+        read.clear()
+        for number in range(4):
+            step = partial(rewind_step, world.ada, scope, beyond=beyond, log=log)
+            beyond = in_app(world.app, step).beyond
+            if number == 1:
+                assert len(read) == len(set(read)) <= 10 + 1, path
+        assert (beyond, len(read)) == (None, 20), path
+    assert [world.now(f"/tickets/{world.ticket}")[name] for name in ("title", "body")] == [
+        "A ticket",
+        "#000019",
+    ]
+    left = world.now(f"/wiki/pages/{page}")
+    assert (left["title"], left["body"]) == ("#000019", "Bo")
+    (left,) = world.now(f"{world.project}/sticky-notes")["data"]
+    assert (left["color"], left["body"]) == ("#000019", "Bo")
 
 
 def test_what_others_write_between_two_steps_stands(world, monkeypatch):
