@@ -20,11 +20,13 @@ from app.audit.service import Target, record, record_separately
 from app.config import Settings
 from app.core import text
 from app.core.actor import Access, Actor, ActorKind, operation
-from app.core.clock import now_ms
+from app.core.clock import MINUTE_MS, now_ms
 from app.core.errors import Conflict, InvalidField, NotFound
 from app.database import encryption
 from app.database.session import run_write, session
 
+# A secret that waits for its first code is forgotten after this.
+SET_UP_MS = 10 * MINUTE_MS
 RECOVERY_CODES = 10
 CODE_LENGTH = 64
 
@@ -68,8 +70,9 @@ def enabled_among(user_ids: Iterable[str]) -> set[str]:
 def set_up(actor: Actor, *, current_password: str, peer: Peer, settings: Settings) -> NewFactor:
     """Make a secret; logins ask for its codes once one is confirmed.
 
-    It replaces one that was not confirmed. Opens its own units of work. Raises RateLimited,
-    CurrentPasswordInvalid, InvalidField, Conflict ``invariant_violation`` where it is on already.
+    Only the session that made it can confirm it, for ten minutes. It replaces one that was not
+    confirmed. Opens its own units of work. Raises RateLimited, CurrentPasswordInvalid,
+    InvalidField, Conflict ``invariant_violation`` where it is on already.
     """
     stored = confirm_password(actor, current_password, peer, settings)
     secret = totp.new_secret()
@@ -80,7 +83,7 @@ def set_up(actor: Actor, *, current_password: str, peer: Peer, settings: Setting
         if is_enabled(actor.id):
             raise Conflict("invariant_violation", "Two-factor authentication is already on.")
         _remove(actor.id)
-        sealed_secret = sealed(actor.id, secret)
+        sealed_secret = encryption.encrypt(secret, _set_up_context(actor))
         session.add(
             SecondFactor(
                 user_id=actor.id, sealed_secret=sealed_secret, created_at=now_ms(), last_step=0
@@ -99,25 +102,36 @@ def _shown(secret: bytes, actor: Actor, settings: Settings) -> NewFactor:
 
 @operation(Access.HUMAN)
 def pending(actor: Actor, *, settings: Settings) -> NewFactor | None:
-    """The secret that waits for its first code; None if none does."""
-    factor = session.get(SecondFactor, actor.id)
-    secret = opened(factor) if factor is not None and factor.enabled_at is None else None
+    """The secret that waits for a first code of this session; None if none does."""
+    secret = _waiting(actor, session.get(SecondFactor, actor.id))
     return None if secret is None else _shown(secret, actor, settings)
+
+
+def _waiting(actor: Actor, factor: SecondFactor | None) -> bytes | None:
+    """The secret of a set-up that this session began in the last ten minutes."""
+    if factor is None or factor.enabled_at is not None:
+        return None
+    if not 0 <= now_ms() - factor.created_at < SET_UP_MS:
+        return None
+    return _decrypted(factor.sealed_secret, _set_up_context(actor))
 
 
 @operation(Access.HUMAN)
 def confirm(actor: Actor, *, code: str) -> list[str]:
     """Turn it on with a first code; returns the recovery codes, which are shown only once.
 
-    Raises InvalidField for a wrong code, Conflict ``invariant_violation`` if none is set up.
+    Raises InvalidField for a wrong code, Conflict ``invariant_violation`` if this session has set
+    up none in the last ten minutes.
     """
     text.checked(code, "code", CODE_LENGTH)
     _lock(actor)
     factor = session.get(SecondFactor, actor.id, populate_existing=True)
-    if factor is None or factor.enabled_at is not None:
+    secret = _waiting(actor, factor)
+    if factor is None or secret is None:
         raise Conflict("invariant_violation", "Set up two-factor authentication first.")
-    if not _is_code(factor, _plain(code)):
+    if not _is_code(factor, secret, _plain(code)):
         raise _wrong_code()
+    factor.sealed_secret = sealed(actor.id, secret)
     factor.enabled_at = now_ms()
     session.flush()
     _record(actor, actor.id, "user.totp_enabled")
@@ -202,8 +216,9 @@ def accepts(user: User, code: str) -> bool:
     factor = session.get(SecondFactor, user.id, with_for_update=True, populate_existing=True)
     if factor is None or factor.enabled_at is None:
         return False
-    plain = _plain(code)
-    return _is_code(factor, plain) or _is_recovery_code(user, plain)
+    plain, secret = _plain(code), opened(factor)
+    is_code = secret is not None and _is_code(factor, secret, plain)
+    return is_code or _is_recovery_code(user, plain)
 
 
 def _plain(code: str) -> str:
@@ -211,10 +226,7 @@ def _plain(code: str) -> str:
     return "".join(letter for letter in code.lower() if letter.isascii() and letter.isalnum())
 
 
-def _is_code(factor: SecondFactor, code: str) -> bool:
-    secret = opened(factor)
-    if secret is None:
-        return False
+def _is_code(factor: SecondFactor, secret: bytes, code: str) -> bool:
     step = totp.step_of(secret, code, now_ms(), factor.last_step)
     if step is not None:
         factor.last_step = step
@@ -285,8 +297,12 @@ def _wrong_code() -> InvalidField:
 
 def opened(factor: SecondFactor) -> bytes | None:
     """The secret; None where it was encrypted under another SECRET_KEY."""
+    return _decrypted(factor.sealed_secret, _context(factor.user_id))
+
+
+def _decrypted(sealed_secret: bytes, context: str) -> bytes | None:
     try:
-        return encryption.decrypt(factor.sealed_secret, _context(factor.user_id))
+        return encryption.decrypt(sealed_secret, context)
     except InvalidTag:
         return None
 
@@ -316,3 +332,8 @@ def sealed(user_id: str, secret: bytes) -> bytes:
 
 def _context(user_id: str) -> str:
     return f"second factor:{user_id}"
+
+
+def _set_up_context(actor: Actor) -> str:
+    """Until it is confirmed, a secret is of the session that made it."""
+    return f"{_context(actor.id)}:set up by {actor.session_id}"

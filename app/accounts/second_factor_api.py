@@ -42,7 +42,10 @@ def get_status(call: Call) -> Answer:
     errors=(CurrentPasswordInvalid, InvalidField, Conflict, RateLimited),
 )
 def set_up(call: Call) -> Answer:
-    """Make a secret for your authenticator app. Logins ask for its codes once one is confirmed."""
+    """Make a secret for your authenticator app. Logins ask for its codes once one is confirmed.
+
+    Confirm it in the same session within ten minutes.
+    """
     made = second_factor.set_up(
         call.actor, **call.body, peer=peer_of(call.client), settings=settings_at_hand()
     )

@@ -25,6 +25,9 @@ from app.integrations.models import CodeConnection
 from app.webhooks import service as webhooks
 from app.webhooks.models import Webhook
 
+# One that waits for its first code is set up again.
+_ENABLED = SecondFactor.enabled_at.is_not(None)
+
 
 def lost_secrets() -> int:
     """How many webhooks and integrations have a secret that neither configured key opens."""
@@ -35,7 +38,7 @@ def lost_secrets() -> int:
 
 def lost_second_factors() -> int:
     """How many people have a second factor whose secret neither configured key opens."""
-    factors = session.scalars(select(SecondFactor))
+    factors = session.scalars(select(SecondFactor).where(_ENABLED))
     return sum(second_factor.opened(one) is None for one in factors)
 
 
@@ -43,7 +46,7 @@ def under_previous_key() -> int:
     """How many stored secrets only SECRET_KEY_PREVIOUS opens."""
     of_webhooks = session.scalars(select(Webhook))
     of_forges = session.scalars(select(CodeConnection))
-    of_people = session.scalars(select(SecondFactor))
+    of_people = session.scalars(select(SecondFactor).where(_ENABLED))
     return (
         sum(map(webhooks.under_previous_key, of_webhooks))
         + sum(map(integrations.under_previous_key, of_forges))
@@ -123,7 +126,9 @@ def _reencrypt_all() -> None:
     if unread:
         click.echo(f"Integrations whose secret neither key decrypts: {unread}. Rotate it.")
     count, lost = _seal_anew(
-        select(SecondFactor.user_id), "Encrypting second factors", second_factor.seal_anew
+        select(SecondFactor.user_id).where(_ENABLED),
+        "Encrypting second factors",
+        second_factor.seal_anew,
     )
     click.echo(f"Second factors under the new key: {count - lost}")
     if lost:

@@ -89,6 +89,31 @@ def test_a_secret_that_was_not_confirmed_asks_for_nothing(app, admin, client):
     assert admin.get(TOTP).json["is_enabled"] is False
 
 
+@pytest.mark.parametrize("later_ms", [second_factor.SET_UP_MS, -1])
+def test_a_set_up_ends_after_ten_minutes(app, admin, monkeypatch, later_ms):
+    phone = Phone(admin.post(TOTP, json={"current_password": PASSWORD}).json["secret"])
+    moment = second_factor.now_ms() + later_ms
+    monkeypatch.setattr("app.accounts.second_factor.now_ms", lambda: moment)
+    code = totp.code_at(phone.secret, moment // totp.STEP_MS)
+    assert error(admin.post(f"{TOTP}/confirm", json={"code": code})) == (409, "resource.conflict")
+    answer = admin.post("/profile/two-factor/confirm", data={"code": WRONG})
+    assert (answer.status_code, answer.location) == (303, "/profile/two-factor")
+    assert admin.get(TOTP).json["is_enabled"] is False
+
+
+def test_only_the_session_that_began_a_set_up_ends_it_and_sees_its_secret(app, admin, client):
+    made = admin.post(TOTP, json={"current_password": PASSWORD})
+    phone = Phone(made.json["secret"])
+    assert log_in(client).status_code == 200
+    answer = client.post(f"{TOTP}/confirm", json={"code": phone.code()})
+    assert error(answer) == (409, "resource.conflict")
+    shown = client.post("/profile/two-factor/confirm", data={"code": WRONG})
+    assert (shown.status_code, shown.location) == (303, "/profile/two-factor")
+    shown = admin.post("/profile/two-factor/confirm", data={"code": WRONG})
+    assert (shown.status_code, made.json["secret"][:4] in shown.text) == (422, True)
+    assert admin.post(f"{TOTP}/confirm", json={"code": phone.code()}).status_code == 200
+
+
 def test_it_is_turned_on_and_asked_for(app, admin, phone, client):
     assert admin.get(TOTP).json == {"is_enabled": True, "recovery_codes_left": 10}
     assert len(set(phone.codes)) == 10
