@@ -180,7 +180,7 @@ def use_link(
         if password_links.owner_of(token) is None:
             raise _no_such_link()
         user = session.get_one(User, owner.id, populate_existing=True)
-        is_proof = password_links.proves(user)
+        is_proof = password_links.proves(user, token)
         users.set_password(user, hashed)
         session.flush()
         sessions.end_all(user.id)

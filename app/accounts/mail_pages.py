@@ -29,10 +29,12 @@ def show_confirmation(token: str) -> Response:
     """Ask whether to confirm: programs that look at links in mails confirm nothing."""
     try:
         with reading():
-            username, address = mailing.address_of(actor(), presented(token))
+            asked = mailing.confirmation_of(actor(), presented(token))
     except NotFound:
         return _over()
-    return page("accounts/confirm_email.html", username=username, address=address)
+    if asked.is_confirmed:
+        return page("accounts/email_confirmed.html", used_for=asked.address)
+    return page("accounts/confirm_email.html", username=asked.username, address=asked.address)
 
 
 @pages.post(CONFIRM)

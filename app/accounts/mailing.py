@@ -1,5 +1,7 @@
 """Mail about accounts: what it says, and the link that confirms an address."""
 
+from dataclasses import dataclass
+
 from sqlalchemy import select
 
 from app.accounts import credentials, emails, password_links
@@ -104,7 +106,10 @@ def _changed(mail: Mail) -> Letter | None:
 
 
 def _prepare_reset(mail: Mail) -> bool:
-    """Find out whose address it is and make their link; False where it is nobody's."""
+    """Find out whose address it is; False where it is nobody's.
+
+    The link is that of the mail itself, so that whoever asks, anybody, ends no link of the person.
+    """
     if mail.user_id is not None:
         return True
     user = session.scalar(
@@ -119,7 +124,7 @@ def _prepare_reset(mail: Mail) -> bool:
         return False
     credentials.lock_exclusive(user.id)
     mail.user_id = user.id
-    mail.token_hash = credentials.hashed(password_links.make(user, mail=mail).token)
+    mail.token_hash = credentials.hashed(outbox.token_of(mail.id))
     record(SYSTEM, "user.updated", Target("user", user.id), password_link_issued=True)
     return True
 
@@ -157,7 +162,7 @@ def _invitation(mail: Mail) -> Letter | None:
 
 
 def _password_link(mail: Mail) -> str | None:
-    """The address of the link of this mail, while it is the person's newest and not over."""
+    """The address of the link of this mail, while it works."""
     token = outbox.stored_token(mail)
     if token is None or password_links.owner_of(token) is None:
         return None
@@ -168,11 +173,20 @@ def _is_over(mail: Mail) -> bool:
     return mail.created_at + LIFETIME_MS <= now_ms()
 
 
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """What the link of a mail confirms: the address of a person; used once, it is confirmed."""
+
+    username: str
+    address: str
+    is_confirmed: bool
+
+
 @operation(Access.PUBLIC)
-def address_of(actor: Actor, token: str) -> tuple[str, str]:
-    """The username and the address that the link of a mail confirms; raises NotFound."""
+def confirmation_of(actor: Actor, token: str) -> Confirmation:
+    """What this link confirms; raises NotFound."""
     user = _person(token)
-    return user.username, user.email or ""
+    return Confirmation(user.username, user.email or "", user.email_confirmed_at is not None)
 
 
 @operation(Access.PUBLIC)

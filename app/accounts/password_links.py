@@ -1,15 +1,19 @@
-"""One-time links to choose a password, as rows: one for a person at most, its token only hashed."""
+"""One-time links to choose a password, their tokens only hashed.
+
+A person has one at most that someone made for them, a row of its own. What people ask for by mail
+themselves is in the rows of those mails, beside it: anybody can ask, so asking ends nothing.
+"""
 
 from dataclasses import dataclass
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, select, update
 
 from app.accounts import credentials
 from app.accounts.models import PasswordLink, User
 from app.core.clock import HOUR_MS, now_ms
 from app.database.session import session
 from app.mail import outbox
-from app.mail.models import Mail
+from app.mail.models import Mail, MailKind
 
 LIFETIME_MS = 24 * HOUR_MS
 # How the tokens of operators, and no others, begin; these links work without PASSWORD_LOGIN.
@@ -40,8 +44,8 @@ class LinkOwner:
 
 
 def make(user: User, *, mail: Mail | None = None, by_operator: bool = False) -> IssuedLink:
-    """Make the person's link, that of a mail if one is given; the one before ends."""
-    end(user.id)
+    """Make the person's link, that of a mail if one is given; those before end."""
+    end(user.id, but=mail)
     token = credentials.new_secret() if mail is None else outbox.token_of(mail.id)
     if by_operator:
         token = f"{OPERATORS}{token}"
@@ -59,39 +63,64 @@ def make(user: User, *, mail: Mail | None = None, by_operator: bool = False) -> 
     return IssuedLink(user, token, link.expires_at, mailed_to)
 
 
-def end(user_id: str) -> None:
-    """End the person's link, if there is one."""
+def end(user_id: str, *, but: Mail | None = None) -> None:
+    """End the person's links, except possibly that of a mail."""
     session.execute(delete(PasswordLink).where(PasswordLink.user_id == user_id))
+    _end_requested(user_id, but)
 
 
 def end_mailed(user_id: str) -> None:
-    """End the person's link if it was mailed: the address is not theirs any more."""
+    """End the person's links that were mailed: the address is not theirs any more."""
     was_mailed = PasswordLink.mailed_to.is_not(None)
     session.execute(delete(PasswordLink).where(PasswordLink.user_id == user_id, was_mailed))
+    _end_requested(user_id, None)
+
+
+def _end_requested(user_id: str, but: Mail | None) -> None:
+    of_person = update(Mail).where(Mail.user_id == user_id, Mail.kind == MailKind.RESET)
+    if but is not None:
+        of_person = of_person.where(Mail.id != but.id)
+    session.execute(of_person.where(Mail.token_hash.is_not(None)).values(token_hash=None))
 
 
 def owner_of(token: str) -> LinkOwner | None:
     """The person whose password this token sets, if it still does."""
+    made_for = session.scalar(
+        select(PasswordLink.user_id).where(
+            PasswordLink.token_hash == credentials.hashed(token),
+            PasswordLink.expires_at > now_ms(),
+        )
+    )
+    mail = None if made_for else _requested_mail(token)
     row = session.execute(
         select(
             User.id,
             User.username,
             User.display_name,
             User.password_hash.is_not(None).label("has_password"),
-        )
-        .join(PasswordLink, PasswordLink.user_id == User.id)
-        .where(
-            PasswordLink.token_hash == credentials.hashed(token),
-            PasswordLink.expires_at > now_ms(),
-            User.is_active,
-        )
+        ).where(User.id == (mail.user_id if mail else made_for), User.is_active)
     ).first()
     return None if row is None else LinkOwner(*row)
 
 
-def proves(user: User) -> bool:
-    """Whether whoever has the person's link has it from a mail to the person's address."""
-    mailed_to = session.scalar(
-        select(PasswordLink.mailed_to).where(PasswordLink.user_id == user.id)
+def _requested_mail(token: str) -> Mail | None:
+    """The mail with this token to the confirmed address of the person who asked for it."""
+    return session.scalar(
+        select(Mail)
+        .join(User, User.id == Mail.user_id)
+        .where(
+            Mail.token_hash == credentials.hashed(token),
+            Mail.kind == MailKind.RESET,
+            Mail.created_at > now_ms() - LIFETIME_MS,
+            Mail.address == User.email,
+            User.email_confirmed_at.is_not(None),
+        )
     )
-    return mailed_to is not None and mailed_to == user.email
+
+
+def proves(user: User, token: str) -> bool:
+    """Whether whoever has this link of the person has it from a mail to the person's address."""
+    mailed_to = session.scalar(
+        select(PasswordLink.mailed_to).where(PasswordLink.token_hash == credentials.hashed(token))
+    )
+    return _requested_mail(token) is not None or (mailed_to is not None and mailed_to == user.email)

@@ -42,6 +42,10 @@ def test_the_link_asks_and_the_button_confirms(app, posting, admin, mailbox, gra
     assert not is_confirmed(admin, grace)
     assert stranger.post(path, headers=HTML).status_code == 200
     assert is_confirmed(admin, grace)
+    # Opened again, it asks for nothing.
+    used = stranger.get(path, headers=HTML)
+    assert (used.status_code, "This link was used already" in used.text) == (200, True)
+    assert ("grace@example.org" in used.text, "<button" in used.text) == (True, False)
     # A second click says the same, and nothing is written again.
     assert stranger.post(path, headers=HTML).status_code == 200
     payloads = [one.payload for one in events(app, "user.updated")]

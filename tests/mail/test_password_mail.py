@@ -1,11 +1,13 @@
 """Password links by mail: for who forgot a password, and for who is invited."""
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
-from app.accounts.models import LoginBucket, PasswordLink
+from app.accounts.models import LoginBucket
+from app.core.clock import DAY_MS
 from app.database.session import reading, session
-from tests.accounts.helpers import API, events, logged_in, new_human, try_login
+from app.mail.models import Mail
+from tests.accounts.helpers import API, events, logged_in, new_human, try_login, write
 from tests.mail.test_confirming import is_confirmed, link_in
 from tests.mail.test_outbox import mails, make_due, states
 
@@ -57,6 +59,40 @@ def test_a_forgotten_password_is_replaced(app, posting, admin, mailbox, grace, d
     assert use(app.test_client(), path).status_code == 404
     payloads = [one.payload for one in events(app, "user.updated")][1:]
     assert payloads == [{"password_link_issued": True}, {"password_changed": True}]
+
+
+def test_asking_again_ends_no_link_and_using_one_ends_all(
+    app, posting, admin, mailbox, grace, deliver
+):
+    shown = admin.post(f"/people/{grace['id']}/link", headers=HTML)
+    by_hand = "/password/" + shown.text.split("/password/")[1].split('"')[0]
+    for _ in range(2):
+        ask(app, "grace@example.org")
+        deliver()
+    links = [by_hand, password_link(mailbox, 0), password_link(mailbox, 1)]
+    assert len(set(links)) == 3
+    stranger = app.test_client()
+    assert {stranger.get(one, headers=HTML).status_code for one in links} == {200}
+    assert use(stranger, links[1]).status_code == 303
+    assert {use(app.test_client(), one).status_code for one in links} == {404}
+
+
+@pytest.mark.parametrize("end", ["late", "address", "inactive", "replaced"])
+def test_a_link_that_was_asked_for_ends(app, posting, admin, mailbox, grace, deliver, end):
+    ask(app, "grace@example.org")
+    deliver()
+    person, path = f"{USERS}/{grace['id']}", password_link(mailbox)
+    if end == "late":
+        write(app, update(Mail).values(created_at=Mail.created_at - DAY_MS))
+    elif end == "address":
+        for email in ("other@example.org", "grace@example.org"):
+            assert admin.patch(person, json={"email": email}).status_code == 200
+    elif end == "inactive":
+        for is_active in (False, True):
+            assert admin.patch(person, json={"is_active": is_active}).status_code == 200
+    else:
+        admin.post(f"/people/{grace['id']}/link", headers=HTML)
+    assert use(app.test_client(), path).status_code == 404
 
 
 def test_nobody_learns_whose_address_it_is(app, posting, admin, mailbox, grace, deliver):
@@ -138,13 +174,14 @@ def test_a_mail_that_is_sent_again_has_the_same_link(app, posting, mailbox, grac
     mailbox.to_text = "451 Later"
     ask(app, "grace@example.org")
     deliver()
-    with app.app_context(), reading():
-        before = session.scalars(select(PasswordLink.token_hash)).one()
+    before = mails(app)[-1].token_hash
     mailbox.to_text = "250 OK"
     make_due(app)
     deliver()
     assert use(app.test_client(), password_link(mailbox)).status_code == 303
     assert len(before) == 64
+    # Its use ended it.
+    assert mails(app)[-1].token_hash is None
     assert states(app)[-1] == "sent"
 
 
