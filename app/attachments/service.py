@@ -18,6 +18,7 @@ from app.files.listing import FILES, described, files_json
 from app.files.models import FileContent, StoredFile
 from app.http.multipart import ReceivedFile
 from app.tickets import loaders as tickets
+from app.tickets import runaway
 from app.tickets.discussion import discussed
 from app.tickets.models import Comment
 from app.wiki import loaders as wiki
@@ -66,7 +67,9 @@ def prepare_for_page(actor: Actor, reference: str, file: ReceivedFile) -> Prepar
 def add_to_ticket(actor: Actor, reference: str, file: PreparedFile | None) -> dict[str, Any]:
     """Add a file to a ticket. Raises InvalidField ``quota_exceeded``."""
     ticket = tickets.writable(actor, reference)
-    return _add(actor, file, tickets.target(ticket), ticket_id=ticket.id)
+    added = _add(actor, file, tickets.target(ticket), ticket_id=ticket.id)
+    runaway.count(actor, ticket.project_id)
+    return added
 
 
 @operation(Access.WRITE)
@@ -76,7 +79,9 @@ def add_to_comment(actor: Actor, comment_id: str, file: PreparedFile | None) -> 
     if comment.author_user_id != actor.user_id:
         raise Forbidden("not_author")
     target = tickets.target(ticket)
-    return _add(actor, file, target, ticket_id=ticket.id, comment_id=comment.id)
+    added = _add(actor, file, target, ticket_id=ticket.id, comment_id=comment.id)
+    runaway.count(actor, ticket.project_id)
+    return added
 
 
 @operation(Access.WRITE)

@@ -82,9 +82,10 @@ def insert_file(
     Raises InvalidField ``quota_exceeded``.
     """
     acquire(Lock.FILES)
+    _check_room(prepared.contents, settings.files_quota)
     store = store_of(settings)
     for content in prepared.contents:
-        _insert_content(store, content, settings.files_quota)
+        _insert_content(store, content)
     identifier = file_id or ids.new_id()
     file = StoredFile(
         id=identifier,
@@ -105,11 +106,16 @@ def insert_file(
     return file
 
 
-def _insert_content(store: Store, content: NewContent, quota: int) -> None:
+def _check_room(contents: list[NewContent], quota: int) -> None:
+    """Refuse what would not fit if it were new, so that nobody learns what is stored already."""
+    stored = session.scalar(select(func.sum(FileContent.size))) or 0
+    if stored + sum(content.size for content in contents) > quota:
+        raise InvalidField(FIELD, "quota_exceeded", "There is no room for more files.")
+
+
+def _insert_content(store: Store, content: NewContent) -> None:
     known = select(FileContent.sha256).where(FileContent.sha256 == content.sha256)
     if session.scalar(known) is None:
-        if (session.scalar(select(func.sum(FileContent.size))) or 0) + content.size > quota:
-            raise InvalidField(FIELD, "quota_exceeded", "There is no room for more files.")
         values = {"sha256": content.sha256, "size": content.size, "created_at": now_ms()}
         session.execute(insert(FileContent).values(values))
     store.ensure(content)

@@ -38,7 +38,7 @@ class Project(Base):
     # Where bots leave tickets for people to sign off. No foreign key, as states name their project;
     # the state cannot be deleted while it is named here.
     review_state_id: Mapped[str | None] = mapped_column(Id)
-    # The most tickets and comments of one bot in ten minutes, or it is paused; 0: no limit
+    # The most tickets, comments and files of one bot in ten minutes, or it is paused; 0: no limit
     # (tickets/runaway.py).
     bot_creation_limit: Mapped[int] = mapped_column(default=100, server_default=text("100"))
 

@@ -19,7 +19,7 @@ SIGN_OFF = like(
 REVIEW_STATE = like(examples.STATE, "Where bots leave tickets for people to sign off.")
 CREATION_LIMIT = like(
     100,
-    "A bot that creates more tickets and comments than this in ten minutes is paused; 0: no limit.",
+    "A bot that creates more tickets, comments and files than this in 10 minutes is paused; 0: off",
     minimum=0,
     maximum=10_000,
 )

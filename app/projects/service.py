@@ -18,7 +18,7 @@ from app.projects.builders import project_json
 from app.projects.loaders import SeenProject, target, visible, writable
 from app.projects.models import Project
 
-# Of tickets and comments of one bot in ten minutes.
+# Of tickets, comments and files of one bot in ten minutes.
 HIGHEST_CREATION_LIMIT = 10_000
 KEY_PATTERN = re.compile(r"[A-Z][A-Z0-9]{1,9}")
 

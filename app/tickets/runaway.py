@@ -11,10 +11,12 @@ from sqlalchemy import Integer, bindparam, func, literal_column, select
 
 from app.accounts.models import User
 from app.audit.service import Target, record
+from app.core import ids
 from app.core.actor import SYSTEM, Actor
 from app.core.clock import MINUTE_MS, now_ms
 from app.database.session import Prepared, session
 from app.database.versions import touch
+from app.files.models import StoredFile
 from app.projects.models import Project
 from app.projects.service import HIGHEST_CREATION_LIMIT
 from app.tickets.models import Comment, Ticket
@@ -71,16 +73,32 @@ _comments = (
     .limit(_MOST)
     .subquery()
 )
+_files = (
+    select(StoredFile.id)
+    .join(Ticket, Ticket.id == StoredFile.ticket_id)
+    .where(
+        # The id begins with the time.
+        StoredFile.id >= bindparam("first_id"),
+        StoredFile.uploader_user_id == bindparam("bot_id"),
+        Ticket.project_id == bindparam("project_id"),
+    )
+    .limit(_MOST)
+    .subquery()
+)
 _CREATED = Prepared(
     select(
         select(func.count()).select_from(_tickets).scalar_subquery().label("tickets"),
         select(func.count()).select_from(_comments).scalar_subquery().label("comments"),
+        select(func.count()).select_from(_files).scalar_subquery().label("files"),
     )
 )
 
 
 def count(actor: Actor, project_id: str) -> None:
-    """Count a ticket or comment that the actor just created; pause a bot that created too much."""
+    """Count what the actor just created: a ticket, a comment, or a file on one.
+
+    A bot that created too much is paused.
+    """
     if not actor.is_bot:
         return
     key = (actor.id, project_id)
@@ -94,8 +112,10 @@ def count(actor: Actor, project_id: str) -> None:
     left = trusted = HIGHEST_CREATION_LIMIT
     if limit:
         start = max(moment - WINDOW_MS, bounds.resumed_at or 0)
-        row = _CREATED.first(bot_id=actor.id, project_id=project_id, start=start)
-        left = limit - row.tickets - row.comments
+        row = _CREATED.first(
+            bot_id=actor.id, project_id=project_id, start=start, first_id=ids.id_at(start)
+        )
+        left = limit - row.tickets - row.comments - row.files
         trusted = min(left // SHARE, max(FEW, limit // SHARE_OF_LIMIT))
     if left < 0:
         _unchecked.pop(key, None)

@@ -7,7 +7,7 @@ from app.tickets import runaway
 from tests.support.agent import Agent
 from tests.support.cast import Cast
 from tests.support.statements import statements
-from tests.support.story import event_types, events, invalid, make_ticket, ok, refused
+from tests.support.story import add_file, event_types, events, invalid, make_ticket, ok, refused
 from tests.web.conftest import Reader
 
 
@@ -51,6 +51,21 @@ def test_the_default_is_a_hundred(cast: Cast, app):
         "project_id": project["id"],
         "limit": 100,
     }
+
+
+def test_files_of_tickets_and_comments_count(cast: Cast):
+    limit(cast, 3)
+    path = f"/tickets/{make_ticket(cast.ada, cast.open_project)['id']}"
+    comment = ok(cast.smith.post(f"{path}/comments", {"body": "Look"}), 201)["id"]
+    for number in range(3):
+        assert not smith_is_paused(cast)
+        add_file(cast.smith, f"/comments/{comment}" if number else path, bytes([65 + number]))
+    assert smith_is_paused(cast)
+    # Those of others do not, nor those of people.
+    ok(cast.ada.patch(f"/bots/{cast.smith.user_id}", {"is_paused": False}))
+    for number in range(5):
+        add_file(cast.ada, path, bytes([75 + number]))
+    assert create(cast, 2) == 2
 
 
 def test_tickets_and_comments_count_together(cast: Cast):
