@@ -119,3 +119,21 @@ def test_it_goes_on_amid_the_parts_of_issues(gitlab, run, tickets):
 def test_a_project_that_is_not_there(run):
     assert "no such project" in run(project="group/gone", code=1)
     assert "group/name" in run(project="lamp", code=1)
+
+
+@pytest.mark.parametrize("root", ["https://git.example.org", "https://git.example.org/gitlab"])
+def test_a_gitlab_that_calls_itself_by_another_address(gitlab, run, tickets, monkeypatch, root):
+    monkeypatch.setattr("app.importing.trackers.gitlab.PER_PAGE", 2)
+    gitlab.own_url = root
+    for number in range(1, 4):
+        gitlab.issue(number)
+        gitlab.part(1, "links", link_type="relates_to", references={"full": f"{NAME}#{number}"})
+    run()
+    assert len(tickets()) == 3
+    pages = [one.query["page"] for one in gitlab.asked if "page" in one.query]
+    assert pages == ["2", "2"]
+
+
+def test_a_next_page_that_is_none_of_the_api_ends_the_import(gitlab, run):
+    gitlab.faults.append(Reply([], headers={"Link": '<https://example.org/x>; rel="next"'}))
+    assert "a next page that is not of its API" in run(code=1)

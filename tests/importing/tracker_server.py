@@ -81,6 +81,8 @@ class TrackerServer:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_port}"
+        # What it calls itself.
+        self.own_url = self.url
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
         self._thread.start()
 
@@ -111,6 +113,6 @@ def linked_page(
         query = "&".join(
             f"{name}={value}" for name, value in {**asked.query, "page": number + 1}.items()
         )
-        last = f'<{server.url}{asked.path}?per_page={size}&page=99>; rel="last"'
-        headers["Link"] = f'<{server.url}{asked.path}?{query}>; rel="next", {last}'
+        last = f'<{server.own_url}{asked.path}?per_page={size}&page=99>; rel="last"'
+        headers["Link"] = f'<{server.own_url}{asked.path}?{query}>; rel="next", {last}'
     return Reply(chosen, headers=headers)

@@ -11,7 +11,7 @@ from app.core.clock import iso
 from app.importing import dates
 from app.importing.issues import PARENT_LINK, Issue, IssueComment, IssueLink
 from app.importing.report import ImportReport
-from app.importing.trackers.client import ApiClient, Refused, TrackerError
+from app.importing.trackers.client import ApiAnswer, ApiClient, Refused, TrackerError
 from app.importing.trackers.download import (
     MOST_PAGES,
     DownloadStep,
@@ -27,6 +27,7 @@ from app.importing.trackers.references import as_link_text
 
 TITLE = "GitLab"
 BASE = "https://gitlab.com"
+API = "/api/v4/"
 PER_PAGE = 100
 GHOST = "ghost"
 LONGEST_NOTE = 200
@@ -61,7 +62,7 @@ class GitLab:
             raise TrackerError("Name the project as group/name.")
         self._client = client
         self._project = project
-        self._path = f"/api/v4/projects/{quote(project, safe='')}"
+        self._path = f"{API}projects/{quote(project, safe='')}"
         self._since = since
         self._with_history = with_history
         web = re.escape(f"{client.base}/{project}")
@@ -108,7 +109,7 @@ class GitLab:
     def _page(self, address: str) -> FetchedPage:
         answer = self._client.get(address)
         found = [self._slim(one) for one in entries(answer.body) if _is_issue(one)]
-        return FetchedPage(found, answer.next_address)
+        return FetchedPage(found, _next_path(answer))
 
     def _slim(self, entry: dict[str, Any]) -> dict[str, Any]:
         name = _full_name(entry) or f"{self._project}#{entry['iid']}"
@@ -123,7 +124,7 @@ class GitLab:
                     break
                 answer = self._client.get(address)
                 found += [slim(one) for one in entries(answer.body)]
-                address = answer.next_address
+                address = _next_path(answer)
             return [one | {"iid": iid} for one in found if one is not None]
 
         return or_nothing(ask)
@@ -266,6 +267,19 @@ def _slim_issue(entry: dict[str, Any]) -> dict[str, Any]:
         "epic": _slim_epic("epic", epic) if isinstance(epic, dict) else None,
         "milestone": _slim_epic("milestone", milestone) if isinstance(milestone, dict) else None,
     }
+
+
+def _next_path(answer: ApiAnswer) -> str | None:
+    """The next page at the address that the operator gave.
+
+    GitLab writes its own, ``external_url``, which can be another one than this machine uses.
+    """
+    if answer.next_address is None:
+        return None
+    _, root, rest = answer.next_address.partition(API)
+    if not root:
+        raise TrackerError("GitLab named a next page that is not of its API.")
+    return f"{root}{rest}"
 
 
 def _full_name(entry: dict[str, Any]) -> str:
