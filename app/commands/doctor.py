@@ -23,6 +23,9 @@ from app.database.session import reading, session
 from app.files import copying
 from app.files.store import ContentMissing, store_of
 from app.jobs.sweeping import SWEEPERS, SweeperLease
+from app.mail import smtp
+from app.sign_on.provider import provider_of
+from app.sign_on.requests import ProviderFailure
 from app.webhooks.models import OutboxEntry, OutboxState
 
 # In older releases a checkpoint during a write can lose data; Docket's writer lock prevents that.
@@ -52,7 +55,7 @@ class Finding:
 
 @click.command("doctor")
 def doctor() -> None:
-    """Check settings, database, deliveries and disk. Each problem comes with its fix.
+    """Check settings, database, deliveries, services and disk. Each problem comes with its fix.
 
     Exits with 1 if something must be fixed.
     """
@@ -229,6 +232,11 @@ def _disk(settings: Settings) -> Iterator[Finding]:
 def _files(settings: Settings) -> Iterator[Finding]:
     """Compare every content with its hash, in a bucket only with its size."""
     store, count, missing, damaged = store_of(settings), 0, 0, 0
+    problem = store.problem()
+    if problem is not None:
+        remedy = "Fix FILES_URL, the keys in the environment, or the permissions of the bucket."
+        yield Finding("files", f"the bucket cannot be listed ({problem})", remedy)
+        return
     for sha256, size in copying.known_contents():
         count += 1
         try:
@@ -246,6 +254,28 @@ def _files(settings: Settings) -> Iterator[Finding]:
     yield Finding("files", message, remedy)
 
 
+def _mail(settings: Settings) -> Iterator[Finding]:
+    """Log in to the mail server, and send nothing."""
+    if settings.smtp_url:
+        problem = smtp.refusal(settings)
+        message = f"the server does not accept a login: {problem}" if problem else "logged in"
+        remedy = "Fix SMTP_URL, then run 'flask mail test ADDRESS'." if problem else ""
+        yield Finding("mail", message, remedy)
+
+
+def _sign_on(settings: Settings) -> Iterator[Finding]:
+    """Read what the provider of single sign-on publishes."""
+    if not settings.oidc_issuer:
+        return
+    message, remedy = settings.oidc_issuer, ""
+    try:
+        provider_of(settings).metadata()
+    except ProviderFailure as failure:
+        message = f"{settings.oidc_issuer}: {failure}"
+        remedy = "Fix OIDC_ISSUER, or make the provider reachable from here."
+    yield Finding("single sign-on", message, remedy)
+
+
 CHECKS: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
     _settings,
     _proxies,
@@ -254,6 +284,8 @@ CHECKS: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
     _deliveries,
     _secret_key,
     _sweeps,
+    _mail,
+    _sign_on,
     _files,
     _disk,
 )

@@ -98,6 +98,15 @@ class S3Store:
     def size(self, sha256: str) -> int:
         return int(self._head(sha256)["ContentLength"])
 
+    def problem(self) -> str | None:
+        try:
+            self._client.list_objects_v2(Bucket=self._bucket, Prefix=self._prefix, MaxKeys=1)
+        except ClientError as error:
+            return str(error.response.get("Error", {}).get("Code"))
+        except BotoCoreError as error:
+            return type(error).__name__
+        return None
+
     def old(self) -> Iterator[str]:
         before = _ago(GRACE_SECONDS)
         pages = self._client.get_paginator("list_objects_v2").paginate(

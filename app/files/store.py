@@ -45,6 +45,9 @@ class NewContent:
 class Store(Protocol):
     """A store of contents; a read raises ContentMissing."""
 
+    def problem(self) -> str | None:
+        """Why it cannot be used now, in a word for the operator; None if it can."""
+
     def prepare(self, content: NewContent) -> None:
         """Do what takes long before the transaction."""
 
@@ -71,6 +74,9 @@ class FolderStore:
 
     def _path(self, sha256: str) -> Path:
         return self._folder / sha256[:2] / sha256
+
+    def problem(self) -> str | None:
+        return None
 
     def prepare(self, content: NewContent) -> None:
         with content.path.open("rb") as file:

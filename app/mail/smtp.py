@@ -65,6 +65,25 @@ def send_all(
         guard.end()
 
 
+def refusal(settings: Settings) -> str | None:
+    """Why the server would take no mail: connect, secure and log in, and send none; else None."""
+    server = mail_server(settings.smtp_url)
+    if server is None:
+        return "SMTP_URL is not set"
+    guard = Guard(SESSION_SECONDS)
+    try:
+        connection = _open(server, settings, guard)
+    except Exception as problem:
+        return _failed(problem, guard, is_of_server=True).error
+    else:
+        with suppress(smtplib.SMTPException, OSError):
+            connection.quit()
+        connection.close()
+        return None
+    finally:
+        guard.end()
+
+
 def _open(server: MailServer, settings: Settings, guard: Guard) -> smtplib.SMTP:
     """A session, greeted, secured and logged in as SMTP_URL says."""
     hello = urlsplit(settings.base_url).hostname or "localhost"

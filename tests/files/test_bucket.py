@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from app.commands.doctor import _files
 from app.config import Settings, SettingsError
 from app.files import sweeping
 from app.files.s3 import S3Store
@@ -72,6 +73,18 @@ def test_a_bucket_that_does_not_answer_is_said(app, cast, bucket):
     refused(cast.ada.get(f"/files/{made['id']}"), 503, "server.unavailable")
     with pytest.raises(ContentMissing):
         store_of(app.config["SETTINGS"]).size(made["sha256"])
+
+
+def test_the_doctor_asks_the_bucket(app, cast, bucket):
+    add_file(cast.ada, f"/tickets/{make_ticket(cast.ada, cast.open_project)['id']}")
+    settings = app.config["SETTINGS"]
+    with app.app_context():
+        (found,) = _files(settings)
+        assert (found.message, found.remedy) == ("1 contents, 0 missing, 0 damaged", "")
+        bucket.failing = 403
+        (found,) = _files(settings)
+    assert "cannot be listed (InternalError)" in found.message
+    assert found.mark == "FAIL"
 
 
 def test_a_content_that_was_discarded_before_its_row_refuses_the_upload(

@@ -1,4 +1,10 @@
-"""``flask mail test`` says whether the server takes a message."""
+"""``flask mail test`` says whether the server takes a message, ``doctor`` whether it could."""
+
+from urllib.parse import quote
+
+from app.commands.doctor import _mail
+from tests.support.mailbox import PASSWORD, USER, mail_server
+from tests.support.serving import unused_port
 
 
 def run(app, *args):
@@ -26,3 +32,26 @@ def test_what_is_no_address(posting, mailbox):
     for wrong in ("ada", "a@b@c", "ada@x.org\nBcc: bo@x.org", "jürgen@x.org"):
         assert run(posting, wrong).exit_code == 2
     assert mailbox.received == []
+
+
+def test_the_doctor_logs_in_and_sends_nothing(app, using, mailbox, authority, monkeypatch):
+    ca, certificate = authority
+    monkeypatch.setenv("SSL_CERT_FILE", str(ca))
+    password = quote(PASSWORD, safe="")
+    with mail_server(certificate=certificate) as guarded:
+        said = {
+            about: next(_mail(using(f"smtp://{server}")))
+            for about, server in {
+                "plain": f"127.0.0.1:{mailbox.port}?starttls=off",
+                "guarded": f"{USER}:{password}@localhost:{guarded.port}",
+                "wrong": f"{USER}:wrong@localhost:{guarded.port}",
+                "no TLS": f"127.0.0.1:{mailbox.port}",
+                "dead": f"127.0.0.1:{unused_port()}",
+            }.items()
+        }
+    assert [one.message for one in said.values() if not one.remedy] == ["logged in"] * 2
+    assert "535" in said["wrong"].message
+    assert "does not offer STARTTLS" in said["no TLS"].message
+    assert "connection refused" in said["dead"].message
+    assert (guarded.received, mailbox.received) == ([], [])
+    assert list(_mail(using(""))) == []

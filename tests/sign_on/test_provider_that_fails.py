@@ -1,9 +1,12 @@
 """A provider that is slow, broken or hostile lets nobody in and holds nobody up."""
 
 import time
+from dataclasses import replace
 
 import pytest
 
+from app.commands.doctor import _sign_on
+from app.sign_on.provider import forget
 from tests.sign_on.conftest import (
     begin,
     finish,
@@ -101,3 +104,14 @@ class TestProviderThatFails:
         token = provider.signed(provider.claims(asked["nonce"]), key=new)
         assert finish(browser, asked, provider, provider.grant(asked, token)).status_code == 303
         assert provider.asked.count("/jwks") == 2
+
+
+def test_the_doctor_says_whether_the_provider_answers(app, provider):
+    settings = app.config["SETTINGS"]
+    (found,) = _sign_on(settings)
+    assert (found.message, found.remedy) == (provider.issuer, "")
+    forget()
+    provider.metadata["issuer"] = "https://other.example"
+    (found,) = _sign_on(settings)
+    assert (found.mark, "another issuer" in found.message) == ("FAIL", True)
+    assert list(_sign_on(replace(settings, oidc_issuer=""))) == []
