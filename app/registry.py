@@ -8,6 +8,7 @@ from app.accounts.api import api as accounts
 from app.accounts.cli import setup_admin, setup_code
 from app.accounts.mail_pages import pages as account_mail_pages
 from app.accounts.pages import pages as account_pages
+from app.accounts.passkey_api import api as passkeys
 from app.accounts.people_pages import pages as people_pages
 from app.accounts.second_factor_api import api as second_factor
 from app.accounts.second_factor_pages import pages as second_factor_pages
@@ -81,6 +82,7 @@ from app.wiki.pages import pages as wiki_pages
 APIS = (
     accounts,
     second_factor,
+    passkeys,
     bots,
     projects,
     tickets,

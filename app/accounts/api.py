@@ -45,7 +45,7 @@ def peer_of(client: Caller | None) -> Peer:
     return Peer(client.address, client.user_agent, client.is_local)
 
 
-def _logged_in(opened: OpenedSession, *, status: int = 200) -> Answer:
+def logged_in(opened: OpenedSession, *, status: int = 200) -> Answer:
     return Answer(
         {"user": human_json(opened.user), "session": {"expires_at": iso(opened.expires_at)}},
         status,
@@ -77,7 +77,7 @@ def log_in(call: Call) -> Answer:
     )
     if isinstance(opened, LoginStep):
         raise login.code_required()
-    return _logged_in(opened)
+    return logged_in(opened)
 
 
 @api.route("POST", "/auth/logout", "auth.logout", calls=login.log_out, body=EmptyBody, status=204)
@@ -148,7 +148,7 @@ def set_up_admin(call: Call) -> Answer:
     opened = setup.set_up_admin(
         call.actor, **call.body, peer=peer_of(call.client), settings=settings_at_hand()
     )
-    return _logged_in(opened, status=201)
+    return logged_in(opened, status=201)
 
 
 @api.route("GET", "/users/me", "users.me", tag="users", calls=users.current_user, returns=UserOut)

@@ -192,6 +192,6 @@ def use_link(
             emails.confirm(person, user)
         if second_factor.is_enabled(user.id):
             return login.step_of(user)
-        return login.start_session(user, peer, settings)
+        return login.start_session(user, peer, settings, "password_link")
 
     return run_write(work)

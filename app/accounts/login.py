@@ -10,6 +10,7 @@ of its own (``LoginStep``), which is sealed, so that nothing is stored for it.
 
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Literal
 
 import orjson
 from cryptography.exceptions import InvalidTag
@@ -32,6 +33,11 @@ VERIFICATIONS = 3
 # How long a page waits for the code.
 STEP_MS = 5 * MINUTE_MS
 _STEP = "login step"
+
+# How a person proved who they are, for the audit log.
+Way = Literal[
+    "setup", "password", "password_and_code", "password_and_passkey", "passkey", "password_link"
+]
 
 # Why a login was refused after the right password, for ``details``.
 CODE_REQUIRED = "totp_required"
@@ -113,12 +119,12 @@ def finish_login(
     _check_code(code)
     found = _opened_step(step)
     if found is None:
-        raise _refusal(STEP_OVER)
+        raise step_over()
     user, verdict = found
     attempt = throttle.reserve(settings.secret_key, peer.address, user.username)
     entered = _enter(actor, user.username, verdict, code, attempt, peer, settings)
     if not isinstance(entered, OpenedSession):
-        raise _refusal(STEP_OVER)
+        raise step_over()
     return entered
 
 
@@ -138,6 +144,11 @@ def _refusal(reason: str) -> InvalidCredentials:
 def code_required() -> InvalidCredentials:
     """The refusal of a login that has no second step: the code must come with the password."""
     return _refusal(CODE_REQUIRED)
+
+
+def step_over() -> InvalidCredentials:
+    """The refusal of what waited for too long."""
+    return _refusal(STEP_OVER)
 
 
 def step_of(user: User) -> LoginStep:
@@ -163,6 +174,12 @@ def _opened_step(token: str) -> tuple[User, _Verdict] | None:
     if user is None or now_ms() >= ends_at or _mark(user.password_hash) != mark:
         return None
     return user, _Verdict(user.id, None, user.password_hash)
+
+
+def person_of_step(token: str) -> User | None:
+    """The person of a step; None for one that is over."""
+    found = _opened_step(token)
+    return found[0] if found is not None else None
 
 
 def _verify(
@@ -235,13 +252,15 @@ def _open(
         return step_of(user)
     if actor.session_id is not None:
         sessions.end(actor.session_id)
-    return start_session(user, peer, settings)
+    way: Way = "password_and_code" if has_second_factor else "password"
+    return start_session(user, peer, settings, way)
 
 
-def start_session(user: User, peer: Peer, settings: Settings) -> OpenedSession:
+def start_session(user: User, peer: Peer, settings: Settings, way: Way) -> OpenedSession:
     """Open a session for an authenticated user and record the login."""
     opened = sessions.open_session(user, peer.user_agent, settings.session_absolute_days)
-    record(human_actor(user), "auth.login.success", Target("user", user.id), username=user.username)
+    target = Target("user", user.id)
+    record(human_actor(user), "auth.login.success", target, username=user.username, way=way)
     return opened
 
 

@@ -175,6 +175,38 @@ class RecoveryCode(Base):
     user_id: Mapped[str] = mapped_column(Id, ForeignKey("users.id"))
 
 
+class Passkey(Base):
+    """A WebAuthn credential that logs a person in: its public key and its signature counter."""
+
+    __tablename__ = "passkeys"
+    __table_args__ = (Index(None, "user_id", "created_at", "id"),)
+
+    id: Mapped[str] = id_key()
+    user_id: Mapped[str] = mapped_column(Id, ForeignKey("users.id"))
+    # SHA-256 of the credential's id, which can be 1,023 bytes long.
+    credential_hash: Mapped[str] = mapped_column(short_text(64), unique=True)
+    # The attested credential data of WebAuthn: model, credential id and public key.
+    credential: Mapped[bytes] = mapped_column(LargeBinary)
+    # Signatures so far, as the authenticator counts them; 0 from one that does not count.
+    sign_count: Mapped[int] = mapped_column(Count)
+    name: Mapped[str] = mapped_column(short_text())
+    created_at: Mapped[int] = mapped_column(Moment)
+    last_used_at: Mapped[int | None] = mapped_column(Moment)
+
+
+class UsedToken(Base):
+    """What must not come twice, hashed, until it would be too old.
+
+    Challenges of passkeys, states of logins at a provider, ids of its logout tokens.
+    """
+
+    __tablename__ = "used_tokens"
+    __table_args__ = (Index(None, "expires_at"),)
+
+    token_hash: Mapped[str] = mapped_column(short_text(64), primary_key=True)
+    expires_at: Mapped[int] = mapped_column(Moment)
+
+
 class ProviderIdentity(Base):
     """An account at a provider, by its issuer and subject, and the person whom it logs in."""
 

@@ -59,7 +59,7 @@ def set_up_admin(
     new = prepare_human(username, password, display_name, settings)
 
     def work() -> OpenedSession:
-        return login.start_session(_first_human(None, new), peer, settings)
+        return login.start_session(_first_human(None, new), peer, settings, "setup")
 
     return run_write(work)
 

@@ -41,7 +41,7 @@ def _events(
 EVENTS: dict[str, EventType] = (
     _events(
         Category.AUDIT_ONLY,
-        ("auth.login.success", "username"),
+        ("auth.login.success", "username way"),
         ("auth.login.failure", "username reason"),
         ("auth.login.rate_limited", "username bucket retry_after_seconds"),
         ("auth.logout", "username"),
@@ -67,6 +67,9 @@ EVENTS: dict[str, EventType] = (
         ("user.totp_disabled", "username"),
         ("user.recovery_codes_made", "username"),
         ("user.recovery_code_used", "username left"),
+        ("user.passkey_added", "username passkey_id name"),
+        ("user.passkey_renamed", "username passkey_id changes"),
+        ("user.passkey_removed", "username passkey_id name"),
         ("bot.created", "username display_name mode project_ids can_edit_global_wiki"),
         ("bot.updated", "changes"),
         ("bot.enabled", "username"),

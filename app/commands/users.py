@@ -6,12 +6,13 @@ from typing import Any
 import click
 from sqlalchemy import delete, select
 
-from app.accounts import emails, invitations, names, second_factor
+from app.accounts import emails, invitations, names, passkeys, second_factor
 from app.accounts import users as verbs
 from app.accounts.models import LoginBucket, User, UserType
 from app.accounts.throttle import LIMIT, SITE_LIMIT, WINDOW_MS, Bucket, buckets_of
 from app.commands import JSON_LINES, PAGE_SIZE, all_rows
 from app.config import settings_at_hand
+from app.core import text
 from app.core.actor import SYSTEM
 from app.core.clock import iso, now_ms
 from app.database.session import reading, run_write, session
@@ -118,6 +119,31 @@ def disable_totp(username: str) -> None:
     user_id = _human_id(username)
     run_write(lambda: second_factor.reset(SYSTEM, user_id))
     click.echo(f"Turned off two-factor authentication of {username}.")
+
+
+@users.command("passkeys")
+@click.argument("username")
+@JSON_LINES
+def list_passkeys(username: str, as_json: bool) -> None:
+    """List the passkeys of a person."""
+    user_id = _human_id(username)
+    for one in all_rows(
+        lambda cursor: passkeys.list_of(SYSTEM, user_id, limit=PAGE_SIZE, cursor=cursor)
+    ):
+        used = one["last_used_at"] or "never used"
+        click.echo(json.dumps(one) if as_json else f"{one['id']} {used:<24} {one['name']}")
+
+
+@users.command("remove-passkeys")
+@click.argument("username")
+@click.argument("passkey_id", required=False)
+def remove_passkeys(username: str, passkey_id: str | None) -> None:
+    """Remove all passkeys of a person, or one."""
+    user_id = _human_id(username)
+    if passkey_id is not None:
+        run_write(lambda: passkeys.remove_of(SYSTEM, user_id, passkey_id))
+    count = 1 if passkey_id else run_write(lambda: passkeys.remove_all_of(SYSTEM, user_id))
+    click.echo(f"Removed {count} {text.named(count, 'passkeys')} of {username}.")
 
 
 @users.command("deactivate")

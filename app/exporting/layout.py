@@ -26,7 +26,14 @@ from sqlalchemy import (
     text,
 )
 
-from app.accounts.models import FailureWindow, LoginBucket, PasswordLink, UserSession
+from app.accounts.models import (
+    FailureWindow,
+    LoginBucket,
+    Passkey,
+    PasswordLink,
+    UsedToken,
+    UserSession,
+)
 from app.core.clock import iso
 from app.database.columns import Id
 from app.database.idempotency import IdempotencyRecord
@@ -38,7 +45,6 @@ from app.files.store import FolderStore, Store
 from app.integrations.models import CodeDelivery
 from app.jobs.sweeping import SweeperLease
 from app.mail.models import Mail
-from app.sign_on.models import UsedToken
 
 FORMAT = "docket-export"
 FORMAT_VERSION = 1
@@ -47,12 +53,13 @@ DATA = "data"
 FILES = "files"
 BATCH = 500
 
-# Short-lived rows that belong to one running installation.
+# Short-lived rows of one running installation, and passkeys, which work at its address alone.
 TRANSIENT = frozenset(
     model.__tablename__
     for model in (
         UserSession,
         PasswordLink,
+        Passkey,
         LoginBucket,
         FailureWindow,
         UsedToken,

@@ -12,7 +12,7 @@ import click
 from sqlalchemy import ColumnElement, Text, and_, cast, delete, exists, or_, select, tuple_, update
 from sqlalchemy.orm import InstrumentedAttribute, Mapped, mapped_column
 
-from app.accounts.models import BotRead, LoginBucket, PasswordLink, UserSession
+from app.accounts.models import BotRead, LoginBucket, PasswordLink, UsedToken, UserSession
 from app.accounts.throttle import WINDOW_MS
 from app.audit.models import AuditEvent, ToolInvocation
 from app.audit.service import Target, record
@@ -26,7 +26,6 @@ from app.database.session import Base, run_write, session
 from app.files.sweeping import ContentSweep
 from app.integrations.models import CodeChange, CodeCheck, CodeConnection, CodeDelivery
 from app.mail.models import Mail, MailState
-from app.sign_on.models import UsedToken
 from app.webhooks.models import OutboxEntry, OutboxState, Webhook
 
 BATCH = 500
@@ -96,7 +95,7 @@ def password_links(_: Settings) -> int:
 
 
 def used_tokens(_: Settings) -> int:
-    """States of logins and ids of logout tokens that are too old to come again."""
+    """Challenges, states of logins and ids of logout tokens that are too old to come again."""
     return _delete_due(UsedToken.token_hash, UsedToken.expires_at <= now_ms())
 
 

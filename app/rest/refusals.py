@@ -106,8 +106,8 @@ DETAILS: dict[Refusal, Json] = {
 SOMETIMES: dict[Refusal, Json] = {
     errors.InvalidCredentials: _object(
         reason=_text(
-            "The reason, as one word, after a right password. More may be added: `totp_invalid`, "
-            "`totp_required`."
+            "The reason, as one word, after a right password or of a passkey. More may be added: "
+            "`passkey_invalid`, `passkey_over`, `totp_invalid`, `totp_required`."
         ),
     ),
 }

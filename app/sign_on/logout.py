@@ -1,34 +1,21 @@
-"""Ending sessions as the provider asks (Back-Channel Logout 1.0), and what must not come twice."""
+"""Ending sessions as the provider asks (Back-Channel Logout 1.0)."""
 
 from functools import partial
 
 from sqlalchemy import ColumnElement, delete, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from app.accounts import credentials
 from app.accounts.models import ProviderIdentity, UserSession
+from app.accounts.used_tokens import use_once
 from app.audit.service import Target, record
 from app.config import Settings
 from app.core.actor import SYSTEM, Access, Actor, operation
 from app.core.clock import now_ms
 from app.core.lanes import Lane, require
-from app.database.session import is_postgresql, run_write, session
+from app.database.session import run_write, session
 from app.sign_on import tokens
-from app.sign_on.models import UsedToken
 from app.sign_on.provider import provider_of
 from app.sign_on.tokens import Claims, TokenRefused
-
-
-def use_once(token: str, expires_at: int) -> bool:
-    """Use a token up; False where it was before."""
-    dialect = postgresql if is_postgresql() else sqlite
-    statement = (
-        dialect.insert(UsedToken)
-        .values(token_hash=credentials.hashed(token), expires_at=expires_at)
-        .on_conflict_do_nothing(index_elements=["token_hash"])
-        .returning(UsedToken.token_hash)
-    )
-    return session.scalar(statement) is not None
 
 
 def session_hash(claims: Claims) -> str | None:

@@ -14,6 +14,7 @@ from app.accounts import emails, names, sessions, throttle, users
 from app.accounts.login import human_actor
 from app.accounts.models import ProviderIdentity, User, UserType
 from app.accounts.sessions import OpenedSession, Peer
+from app.accounts.used_tokens import use_once
 from app.audit.service import Target, record, record_separately
 from app.config import Admission, Settings
 from app.core import ids, text
@@ -25,7 +26,7 @@ from app.database.locks import Lock, acquire
 from app.database.session import run_write, session
 from app.sign_on import flow, identities, tokens
 from app.sign_on.flow import Candidate, SignOnFlow
-from app.sign_on.logout import session_hash, use_once
+from app.sign_on.logout import session_hash
 from app.sign_on.provider import Provider, provider_of
 from app.sign_on.requests import ProviderFailure
 from app.sign_on.tokens import Claims, TokenRefused

@@ -73,7 +73,7 @@ def test_login_is_recorded(app, admin, client):
     event = events(app, "auth.login.success")[-1]
     assert (event.actor_kind, event.actor_user_id) == ("human", grace["id"])
     assert (event.target_kind, event.target_id) == ("user", grace["id"])
-    assert event.payload == {"username": "grace"}
+    assert event.payload == {"username": "grace", "way": "password"}
     assert event.request_id == answer.headers["X-Request-Id"]
 
 

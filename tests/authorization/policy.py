@@ -16,6 +16,7 @@ OUTCOMES = {
     "ok": None,
     "login": (401, "auth.unauthenticated", None),
     "bad": (401, "auth.invalid_credentials", None),
+    "passkey": (401, "auth.invalid_credentials", "passkey_over"),
     "both": (401, "auth.ambiguous_credentials", None),
     "human": (403, "auth.forbidden", "humans_only"),
     "readonly": (403, "auth.read_only_bot", None),
@@ -28,6 +29,7 @@ OUTCOMES = {
     "410": (410, "resource.gone", None),
     "taken": (409, "resource.conflict", "invariant_violation"),
     "password": (400, "auth.current_password_invalid", None),
+    "over": (422, "validation.invalid_field", "over"),
     "notfound": (422, "validation.invalid_field", "not_found"),
 }
 

@@ -84,10 +84,17 @@ def connected(world: World, place: str) -> Any:
 
 HOOK = {"url": "https://example.org/h", "secret": "x" * 16, "event_types": ["*"]}
 PASSWORD = "wrong wrong wrong"
+NEW_PASSKEY = {"name": "New", "state": "x", "client_data": "x", "attestation": "x"}
+ANSWER = {"state": "x", "credential_id": "x", "client_data": "x"} | {
+    "authenticator_data": "x",
+    "signature": "x",
+}
 LONG_AGO = "2020-01-01T00:00:00Z"
 
 ROWS: dict[str, Row] = {
     "auth.login": Row(HERE, {"username": "ada", "password": PASSWORD}, special={"* own": "bad"}),
+    "auth.passkey.begin": Row(HERE, {}),
+    "auth.passkey.log_in": Row(HERE, ANSWER, special={"* own": "passkey"}),
     "auth.logout": Row(HERE),
     "auth.me": Row(HERE),
     "auth.change_password": Row(
@@ -111,6 +118,17 @@ ROWS: dict[str, Row] = {
         HERE, {"current_password": PASSWORD, "code": "000000"}, special={"* own": "password"}
     ),
     "users.totp.reset": Row(ADMINISTERED, special={"* own": "taken"}),
+    "users.passkeys.list_own": Row(HERE),
+    "users.passkeys.begin_adding": Row(
+        HERE, {"current_password": PASSWORD}, special={"* own": "password"}
+    ),
+    "users.passkeys.add": Row(HERE, NEW_PASSKEY, special={"* own": "over"}),
+    "users.passkeys.rename": Row(HERE, {"name": "New"}, special={"bo own": "404"}),
+    "users.passkeys.remove": Row(
+        HERE, {"current_password": PASSWORD}, special={"* own": "password"}
+    ),
+    "users.passkeys.list_of": Row(ADMINISTERED),
+    "users.passkeys.remove_of": Row(ADMINISTERED, special={"ada own": "taken"}),
     "bots.list": Row(HERE),
     "bots.create": Row(HERE, {"username": "another", "mode": "read"}),
     "bots.get": Row(ADMINISTERED),

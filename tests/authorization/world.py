@@ -19,7 +19,9 @@ from flask.testing import FlaskClient
 from sqlalchemy.engine import RootTransaction
 from werkzeug.test import TestResponse
 
+from app.accounts.models import Passkey
 from app.core import ids
+from app.database.session import session
 from app.search import index
 from app.webhooks import outbox
 from app.webhooks.attempts import DeliveryOutcome
@@ -179,7 +181,15 @@ def build(app: Flask) -> World:
     places["missing"] = (
         {
             name: ids.new_id()
-            for name in {*places["own"], "bot", "webhook", "integration", "delivery", "event"}
+            for name in {
+                *places["own"],
+                "bot",
+                "webhook",
+                "integration",
+                "delivery",
+                "event",
+                "passkey",
+            }
         }
         | {"display_id": "FENCED-999", "slug": "no-such-page", "key": "NOPE"}
         | {"reaction": "thumbs_up"}
@@ -254,7 +264,24 @@ def _administered(app: Flask, ada: Caller, cast: Cast, ticket: str) -> dict[str,
         "delivery": row["id"],
         "event": event,
         "username": "smith",
+        "passkey": _passkey(app, ada),
     }
+
+
+def _passkey(app: Flask, ada: Caller) -> str:
+    """A passkey of ada's."""
+    made = ids.new_id()
+    row = Passkey(
+        id=made,
+        user_id=ada.user_id,
+        credential_hash="0" * 64,
+        credential=b"",
+        sign_count=0,
+        name="Key",
+        created_at=ids.created_ms(made),
+    )
+    in_app(app, lambda: session.add(row))
+    return made
 
 
 def _callers(app: Flask, cast: Cast, fence: dict[str, list[str]]) -> dict[str, Caller]:

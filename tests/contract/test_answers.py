@@ -12,6 +12,7 @@ from app.database.session import run_write
 from app.webhooks import outbox
 from app.webhooks.attempts import DeliveryOutcome
 from tests.authorization.world import IMAGE
+from tests.support.authenticator import Authenticator
 from tests.support.openapi import document_of
 from tests.support.story import add_file, make_label, make_ticket, ok, state_ids
 
@@ -135,6 +136,25 @@ def second_factor(cast):
     ok(cast.ada.delete(f"/users/{user_id}/totp"), 204)
 
 
+def passkeys(cast):
+    """Carol adds one, logs in with it and removes it; ada removes another."""
+    carol, device, path = cast.bo, Authenticator(), "/users/me/passkeys"
+    password = {"current_password": PASSWORD * 2}
+    for end in ("remove", "remove_of"):
+        begun = ok(carol.post(f"{path}/options", password))
+        made = {"name": "Key", "state": begun["state"], **device.make(begun["options"])}
+        passkey_id = ok(carol.post(path, made), 201)["id"]
+        ok(carol.patch(f"{path}/{passkey_id}", {"name": "Phone"}))
+        ok(carol.get(path))
+        begun = ok(carol.post("/auth/passkey/options"))
+        answer = {"state": begun["state"], **device.answer(begun["options"])}
+        user_id = ok(carol.post("/auth/passkey", answer))["user"]["id"]
+        if end == "remove":
+            ok(carol.post(f"{path}/{passkey_id}/remove", password), 204)
+    ok(cast.ada.get(f"/users/{user_id}/passkeys"))
+    ok(cast.ada.delete(f"/users/{user_id}/passkeys/{passkey_id}"), 204)
+
+
 def bots(ada, project_id):
     body = {"username": "bot-trip-1", "mode": "write", "project_ids": [project_id]}
     path = f"/bots/{ok(ada.post('/bots', body), 201)['bot']['id']}"
@@ -227,6 +247,7 @@ def test_every_success_in_the_document_is_met(app, client, database, cast):
     files(cast.ada, project_id)
     people(cast)
     second_factor(cast)
+    passkeys(cast)
     bots(cast.ada, project_id)
     webhooks(app, cast.ada, project_id)
     integrations(cast.ada, project_id)

@@ -5,9 +5,8 @@ import time
 import pytest
 from sqlalchemy import func, select, update
 
-from app.accounts.models import UserSession
+from app.accounts.models import UsedToken, UserSession
 from app.database.session import reading, session
-from app.sign_on.models import UsedToken
 from tests.accounts.helpers import API, PASSWORD, error, new_human, only, write
 from tests.sign_on.conftest import (
     begin,

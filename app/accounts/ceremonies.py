@@ -1,0 +1,102 @@
+"""Where passkeys work, and the challenges that browsers sign with them.
+
+A challenge travels sealed, so that nothing is stored for a login that does not come. It is used up
+when it comes back.
+"""
+
+import base64
+import ipaddress
+import os
+from dataclasses import astuple, dataclass
+from urllib.parse import urlsplit
+
+import orjson
+from cryptography.exceptions import InvalidTag
+
+from app.accounts.used_tokens import use_once
+from app.config import Settings
+from app.core.clock import MINUTE_MS, now_ms
+from app.core.errors import Forbidden
+from app.database import encryption
+
+LIFETIME_MS = 5 * MINUTE_MS
+CHALLENGE_BYTES = 32
+_CONTEXT = "passkey ceremony"
+_PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What passkeys are bound to: the relying party's id and the origin of our pages."""
+
+    host: str
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ceremony:
+    """A challenge for a login or, with the session of ``adder``, for adding a passkey."""
+
+    challenge: str
+    adder: str | None
+    ends_at: int
+
+    @property
+    def token(self) -> str:
+        """The sealed text that comes back with the signature."""
+        sealed = encryption.encrypt(orjson.dumps(astuple(self)), _CONTEXT)
+        return base64.urlsafe_b64encode(sealed).decode()
+
+    def use(self) -> bool:
+        """Use the challenge up, in the current transaction; False where it was before."""
+        return use_once(f"passkey:{self.challenge}", self.ends_at)
+
+
+def site_of(settings: Settings) -> Site | None:
+    """Where passkeys work: at an https address with a name, and on this machine.
+
+    None for any other, since browsers refuse IP addresses and plain http.
+    """
+    if not settings.has_base_url:
+        return Site("localhost", f"http://localhost:{settings.port}")
+    parts = urlsplit(settings.base_url)
+    host = parts.hostname or ""
+    is_local = host == "localhost" or host.endswith(".localhost")
+    if _is_ip(host) or not (parts.scheme == "https" or is_local):
+        return None
+    # Browsers leave the usual port out of an origin.
+    port = "" if parts.port in (None, _PORTS[parts.scheme]) else f":{parts.port}"
+    return Site(host, f"{parts.scheme}://{host}{port}")
+
+
+def _is_ip(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def open_site(settings: Settings) -> Site:
+    """Where passkeys are used; raises Forbidden where they, or logins of our own, are not."""
+    if not settings.password_login:
+        raise Forbidden("password_login_off")
+    site = site_of(settings)
+    if site is None:
+        raise Forbidden("passkeys_unavailable")
+    return site
+
+
+def begun(adder: str | None = None) -> Ceremony:
+    challenge = base64.urlsafe_b64encode(os.urandom(CHALLENGE_BYTES)).rstrip(b"=").decode()
+    return Ceremony(challenge, adder, now_ms() + LIFETIME_MS)
+
+
+def opened(token: str, adder: str | None = None) -> Ceremony | None:
+    """The ceremony of a sealed text; None for one that is forged, over or another's."""
+    try:
+        sealed = base64.urlsafe_b64decode(token.encode("ascii"))
+        ceremony = Ceremony(*orjson.loads(encryption.decrypt(sealed, _CONTEXT)))
+    except (ValueError, InvalidTag):
+        return None
+    return ceremony if ceremony.adder == adder and now_ms() < ceremony.ends_at else None
