@@ -13,6 +13,7 @@ from typing import Any
 
 import orjson
 from psycopg.errors import InvalidSqlStatementName
+from psycopg.pq import TransactionStatus
 from sqlalchemy import (
     BindParameter,
     CompoundSelect,
@@ -162,7 +163,7 @@ def _execute(driver: Any, prepared: Compiled, values: Any) -> Any:
     try:
         return driver.execute(prepared.sql, values, prepare=True)
     except InvalidSqlStatementName:
-        if not driver.autocommit:
+        if driver.info.transaction_status is not TransactionStatus.IDLE:
             # The transaction has failed; it runs again (``failures.is_retryable``).
             raise
         # Somebody deallocated the prepared statements. This has psycopg forget them too.

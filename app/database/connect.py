@@ -181,16 +181,17 @@ def _set_synchronous(connection: Connection, level: str) -> None:
         connection.info[_SYNCHRONOUS] = level
 
 
-def _run(connection: Connection, sql: str) -> None:
+def _run(connection: Connection, sql: str, **options: Any) -> None:
     """Run SQL on the driver: through SQLAlchemy it takes a fourth of a short write."""
     driver: Any = connection.connection.dbapi_connection
     try:
-        driver.execute(sql)
-    except sqlite3.Error as error:
+        driver.execute(sql, **options)
+    except connection.dialect.loaded_dbapi.Error as error:
         raise wrapped(connection, sql, error) from error
 
 
 def _open_postgres(driver: Any, _record: object) -> None:
+    """Have ``_begin_postgres`` begin transactions, not psycopg."""
     driver.autocommit = True
 
 
@@ -198,10 +199,9 @@ def _begin_postgres(connection: Connection) -> None:
     options = connection.get_execution_options()
     if options.get(READS, False):
         return
-    driver: Any = connection.connection.dbapi_connection
-    driver.autocommit = False
-    if options.get(ASYNC_COMMIT, False):
-        connection.exec_driver_sql("SET LOCAL synchronous_commit = off")
+    # Both in one round trip.
+    then = "; SET LOCAL synchronous_commit = off" if options.get(ASYNC_COMMIT, False) else ""
+    _run(connection, f"BEGIN ISOLATION LEVEL READ COMMITTED{then}", prepare=False)
 
 
 def _check_out(engine: Engine, driver: Any, record: ConnectionPoolEntry, _proxy: object) -> None:
@@ -212,7 +212,6 @@ def _check_out(engine: Engine, driver: Any, record: ConnectionPoolEntry, _proxy:
 
 def _check_in(driver: Any, record: ConnectionPoolEntry) -> None:
     if driver is not None:
-        driver.autocommit = True
         record.info[SEEN] = time.monotonic()
 
 

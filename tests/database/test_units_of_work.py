@@ -16,6 +16,7 @@ from app.database.session import (
     after_commit,
     between_snapshots,
     db,
+    is_postgresql,
     reading,
     run_write,
     savepoint,
@@ -217,6 +218,24 @@ def test_only_an_async_commit_does_not_wait_for_the_disk(waiting):
         with transaction(async_commit=async_commit):
             seen.append(session.scalar(text(question)))
     assert seen == [yes, no, no, yes]
+
+
+@pytest.mark.parametrize("async_commit", [False, True])
+def test_a_transaction_begins_in_one_round_trip(async_commit, tmp_path):
+    """PostgreSQL alone is asked over a line, which a client traces."""
+    if not is_postgresql():
+        return
+    with transaction():
+        traced = session.connection().connection.dbapi_connection
+    with (tmp_path / "trace").open("w+") as trace:
+        traced.pgconn.trace(trace.fileno())
+        with transaction(async_commit=async_commit):
+            assert session.connection().connection.dbapi_connection is traced
+            session.scalar(select(User.id))
+        traced.pgconn.untrace()
+        trace.seek(0)
+        # To begin, to select, and to commit.
+        assert trace.read().count("ReadyForQuery") == 3
 
 
 def _fail_within_savepoint():
