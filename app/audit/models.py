@@ -18,6 +18,7 @@ def _partial(*columns: str) -> Index:
 # What a rewind looks for in the log, beside tickets: few events, so the index costs little.
 INDEXED_TARGETS = "target_kind IN ('wiki_page', 'sticky_note', 'label')"
 _HAS_INDEXED_TARGET = text(INDEXED_TARGETS)
+_HAS_TICKET = text("ticket_id IS NOT NULL")
 
 
 class AuditEvent(Base):
@@ -37,6 +38,14 @@ class AuditEvent(Base):
             "id",
             sqlite_where=_HAS_INDEXED_TARGET,
             postgresql_where=_HAS_INDEXED_TARGET,
+        ),
+        # What happened to tickets, without the calls of bots, which are most events.
+        Index(
+            "ix_audit_events_of_tickets",
+            "created_at",
+            "id",
+            sqlite_where=_HAS_TICKET,
+            postgresql_where=_HAS_TICKET,
         ),
     )
 

@@ -152,13 +152,11 @@ def test_what_was_no_news_is_looked_up_once(ada, smith, cast, held, monkeypatch)
 
 
 def test_the_calls_of_bots_are_not_read_for_news(app, cast):
-    """They are most of the newest events. Each type of news is looked up by itself."""
+    """They are most of the newest events."""
     with app.app_context(), reading():
         connection = session.connection()
         statement = bot_news._HAPPENED.compiled(connection.dialect)
         plan = plan_of(connection, statement, {"start": now_ms(), "user_id": cast.smith.user_id})
-    lookups = [line for line in plan if "ix_audit_events_event_type_created_at_id" in line]
-    assert len(lookups) == len(bot_news.OF_TICKETS), plan
-    assert not any("Seq Scan on audit_events" in line or "SCAN audit" in line for line in plan), (
-        plan
-    )
+    text = "\n".join(plan)
+    assert "ix_audit_events_of_tickets" in text, text
+    assert not any(word in text for word in ("Sort", "TEMP B-TREE", "Seq Scan", "SCAN audit")), text
