@@ -33,6 +33,13 @@ class BrowserPage:
         assert answer is not None
         assert answer.status == status, f"{path}: {answer.status}"
 
+    def arrived(self) -> None:
+        """Wait for the parts that a page asks for once it is there."""
+        self.page.evaluate(
+            "() => new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))"
+        )
+        self.page.wait_for_function("() => !document.querySelector('.htmx-request')")
+
     def column(self, name: str) -> Locator:
         """A column of the board."""
         return self.page.locator(f'.column[data-name="{name}"]')

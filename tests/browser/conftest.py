@@ -4,11 +4,14 @@ Chromium is found by name. Where there is none, these tests are skipped, and fai
 release whose pages nobody opened is not tested.
 """
 
+import fcntl
+import json
 import os
 import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import pytest
@@ -16,7 +19,8 @@ from playwright.sync_api import Browser, sync_playwright
 
 from app.serving.parent import CRASH_SECONDS
 from tests.browser.browser_page import BrowserPage, Contexts, borrow_page, open_page
-from tests.browser.seed import seed
+from tests.browser.seed import Seeded, seed
+from tests.screenshots.sample import fill
 from tests.support.databases import empty_sqlite
 from tests.support.forking import FORKED
 from tests.support.serving import Served, is_healthy, serving, until
@@ -53,6 +57,34 @@ def browser() -> Iterator[Browser]:
 def contexts(browser) -> Contexts:
     """Contexts that tests have one after the other."""
     return Contexts(browser)
+
+
+@pytest.fixture(scope="session")
+def filled(tmp_path_factory) -> Callable[..., AbstractContextManager[Seeded]]:
+    """Serves an instance filled as for the pictures, a copy each time.
+
+    Filling takes many seconds: the first process that asks does it for all.
+    """
+    base = tmp_path_factory.getbasetemp()
+    shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "filled"
+    instance, notes = shared / "instance", shared / "made.json"
+    shared.mkdir(exist_ok=True)
+    with (shared / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not notes.exists():
+            with serving(instance, command=FORKED) as served:
+                made = fill(served, instance)
+            found = {"cookie": made.cookie, "ids": made.ids, "bot_token": made.bot_token}
+            notes.write_text(json.dumps(found))
+
+    @contextmanager
+    def run(**settings: str) -> Iterator[Seeded]:
+        copy = tmp_path_factory.mktemp("filled") / "instance"
+        shutil.copytree(instance, copy)
+        with serving(copy, command=FORKED, **settings) as served:
+            yield Seeded(served, **json.loads(notes.read_text()))
+
+    return run
 
 
 @pytest.fixture(scope="session")

@@ -97,7 +97,7 @@ def test_a_page_is_accessible(visitor, path):
 def test_what_opens_is_accessible(visitor, path, opener):
     visitor.go(path)
     visitor.page.click(opener)
-    visitor.page.wait_for_load_state("networkidle")
+    visitor.arrived()
     assert findings_in_both(visitor.page) == []
 
 

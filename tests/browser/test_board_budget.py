@@ -1,18 +1,11 @@
 """What the pages of a real project cost: bytes, time to the first paint, shifts, answers."""
 
-import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 
 import pytest
 
 from tests.browser.browser_page import open_page
-from tests.browser.seed import seed
-from tests.conftest import REAL_DATA
-from tests.support.forking import FORKED
-from tests.support.serving import ROOT, environment, serving
 
 pytestmark = [pytest.mark.real_data, pytest.mark.quiet]
 
@@ -41,23 +34,9 @@ PAINT = """() => new Promise(done => {
 
 
 @pytest.fixture(scope="module")
-def real(tmp_path_factory):
+def real(filled):
     """A server with the real issues in a project of their own."""
-    instance = tmp_path_factory.mktemp("budget") / "instance"
-    with serving(instance, command=FORKED) as running:
-        made = seed(running)
-        made.call("POST", "/projects", {"key": "REAL", "name": "Real project"})
-        command = [sys.executable, "-m", "flask", "--app", "wsgi", "import-issues"]
-        done = subprocess.run(
-            [*command, str(REAL_DATA / "issues.jsonl"), "--project", "REAL", "--json"],
-            cwd=ROOT,
-            env=environment(instance, running.port),
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=True,
-        )
-        assert json.loads(done.stdout)
+    with filled() as made:
         yield made
 
 

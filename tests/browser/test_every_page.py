@@ -5,10 +5,7 @@ import pytest
 from tests.browser.conftest import PHONE
 from tests.browser.test_accessibility import JUDGE, findings_in_both
 from tests.screenshots.__main__ import OPENED, PAGES
-from tests.screenshots.sample import fill
 from tests.screenshots.staged import STAGED
-from tests.support.forking import FORKED
-from tests.support.serving import serving
 
 # What a narrow screen makes scroll.
 NARROW = {
@@ -19,11 +16,10 @@ STATUS = {"error": 404, "ticket-deleted": 410, "wiki-missing": 404}
 
 
 @pytest.fixture(scope="module")
-def seeded(tmp_path_factory):
-    """A server in development, filled as for the pictures."""
-    instance = tmp_path_factory.mktemp("every-page") / "instance"
-    with serving(instance, command=FORKED, FLASK_DEBUG="1") as served:
-        yield fill(served, instance)
+def seeded(filled):
+    """A server in development."""
+    with filled(FLASK_DEBUG="1") as made:
+        yield made
 
 
 def narrow_findings(page):
@@ -40,7 +36,7 @@ def open_page(visitor, seeded, name):
         visitor.page.click(click)
     else:
         visitor.go(PAGES[name].format(**seeded.ids), STATUS.get(name, 200))
-    visitor.page.wait_for_load_state("networkidle")
+    visitor.arrived()
 
 
 @pytest.mark.parametrize("name", [*OPENED, *STAGED])
