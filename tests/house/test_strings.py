@@ -4,7 +4,11 @@ import pytest
 
 from tests.house import strings
 
-ALL = strings.strings()
+
+@pytest.fixture(scope="module")
+def shown():
+    """All of them; to find them takes seconds."""
+    return strings.strings()
 
 
 @pytest.mark.parametrize(
@@ -19,15 +23,15 @@ ALL = strings.strings()
         ("static/js/moves.js", "No connection. Nothing was changed."),
     ],
 )
-def test_every_kind_of_string_is_listed(place, text):
-    assert text in [one.text for one in ALL if one.path == place]
+def test_every_kind_of_string_is_listed(shown, place, text):
+    assert text in [one.text for one in shown if one.path == place]
 
 
-def test_what_nobody_sees_is_not_listed():
-    texts = {one.text for one in ALL}
+def test_what_nobody_sees_is_not_listed(shown):
+    texts = {one.text for one in shown}
     assert strings.__doc__ not in texts
     assert not [one for one in texts if one.startswith(("SELECT ", "<div", "hx-"))]
 
 
-def test_no_string_has_a_word_that_another_one_replaces():
-    assert [str(one) for one in ALL if strings.AVOIDED.search(one.fixed)] == []
+def test_no_string_has_a_word_that_another_one_replaces(shown):
+    assert [str(one) for one in shown if strings.AVOIDED.search(one.fixed)] == []
