@@ -33,7 +33,7 @@ demo: $(V)/.stamp ## Serve a sample project, data in demo/; it prints how to log
 	@mkdir -p demo && INSTANCE_DIR=demo exec $(BIN)/python -m flask --app wsgi demo
 
 test: $(V)/.stamp-browser ## Run all tests on SQLite and PostgreSQL (T=path for some, ARGS=... for pytest)
-	@$(BIN)/python -m pytest --numprocesses 3 --dist worksteal $(T) $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses 4 --dist worksteal $(T) $(ARGS)
 
 test-fast: $(V)/.stamp-test ## Run on SQLite what needs no server and no browser, in two minutes (T=path, ARGS=...)
 	@$(BIN)/python -m pytest --numprocesses 3 --dist worksteal --db=sqlite -m "not slow" \
@@ -54,7 +54,8 @@ soak: $(V)/.stamp-test ## Mixed load at half of the capacity, an hour on each da
 fuzz: $(V)/.stamp-test ## Fuzz for hours (CASES=50000 requests, RUNS=2000 of STEPS=50 against a model)
 	@LONG=1 CASES=$(or $(CASES),50000) RUNS=$(or $(RUNS),2000) STEPS=$(or $(STEPS),50) \
 		$(BIN)/python -m pytest --numprocesses 2 tests/contract/test_fuzz.py tests/fuzz tests/markdown/test_speed.py tests/mcp/test_log.py \
-		tests/migrations/test_with_data.py tests/web/test_garbage.py $(ARGS)
+		tests/migrations/test_with_data.py tests/rewind/test_afternoon.py tests/server/test_waiting.py \
+		tests/text/test_diff.py tests/web/test_garbage.py $(ARGS)
 
 bench: $(V)/.stamp-test ## Benchmark the real server (ARGS="--seconds 5 --clients 1 16", see --help)
 	@$(BIN)/python -m tests.bench $(ARGS)

@@ -12,6 +12,7 @@ from app.text import sequences
 from app.text.diff import compare
 from app.text.merge3 import BETWEEN, MINE, THEIRS, merge
 from app.text.sequences import runs
+from tests.support.sizes import IS_LONG
 
 TEXTS = st.lists(st.sampled_from(["a", "b", "c d", "c e f", "", "  "]), max_size=30).map("\n".join)
 
@@ -80,10 +81,10 @@ def test_line_breaks_of_windows_are_no_change():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["letters", "same", "shuffled", "one line", "signs"])
-def test_the_longest_page_is_compared_in_bounded_time(kind):
+def test_a_long_page_is_compared_in_bounded_time(kind):
     random_ = random.Random(7)
-    size = 1 << 20
-    numbers = [str(number) for number in range(100_000)]
+    size = 1 << 20 if IS_LONG else 1 << 18
+    numbers = [str(number) for number in range(size // 10)]
     shuffled = random_.sample(numbers, len(numbers))
     old, new = {
         "letters": tuple(
@@ -98,7 +99,7 @@ def test_the_longest_page_is_compared_in_bounded_time(kind):
     diff = compare(old, new)
     assert diff.added
     # Some seconds on a slow machine; a table of all lines would take hours.
-    assert time.process_time() - start < 20
+    assert time.process_time() - start < size / 40_000
 
 
 def test_changes_in_different_places_are_put_together():
