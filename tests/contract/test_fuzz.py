@@ -43,7 +43,7 @@ CHECKS = (
 
 
 @pytest.fixture(name="known")
-def _known(cast):
+def _known(cast, operation_id):
     """For each name that a path or body may hold, values that exist."""
     ada, project = cast.ada, cast.open_project
     epic = make_ticket(ada, project, "Epic", type="epic")
@@ -57,7 +57,11 @@ def _known(cast):
     event = ok(ada.get("/audit?limit=1"))["data"][0]["id"]
     people = [ada.user_id, cast.bo.user_id, cast.smith.user_id]
     tickets = [ticket["id"], ticket["display_id"], epic["id"]]
-    return {
+    made = {}
+    if operation_id.startswith("integrations."):
+        forge = {"name": "Forge", "forge": "github", "project_ids": [project]}
+        made["/integrations/"] = [ok(cast.ada.post("/integrations", forge), 201)["id"]]
+    return made | {
         "/projects/": [project, cast.fenced_project],
         "/tickets/": tickets,
         "/comments/": [comment],
