@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tests.torture.doors import forges, mail, sign_on
 from tests.torture.faults import (
     Figures,
     backends,
@@ -24,6 +25,7 @@ from tests.torture.storage import (
     small_disk_full,
     torn_log,
 )
+from tests.torture.uploads import uploads, uploads_on_a_full_disk
 
 
 @dataclass(frozen=True)
@@ -52,5 +54,11 @@ SCENARIOS = (
     Scenario("read-only", read_only, None, PG),
     Scenario("read-only", read_only_file, None, LITE),
     Scenario("migrations", lambda stage: migrations(stage, 10), None),
+    Scenario("uploads", lambda s: uploads(s, 10), lambda s: uploads(s, 1)),
+    Scenario("uploads, full", uploads_on_a_full_disk, uploads_on_a_full_disk, LITE),
+    Scenario("uploads, full", uploads_on_a_full_disk, None, PG),
+    Scenario("mail", lambda s: mail(s, 5), lambda s: mail(s, 1)),
+    Scenario("forges", lambda s: forges(s, 10), lambda s: forges(s, 1)),
+    Scenario("sign-on", lambda s: sign_on(s, 20), lambda s: sign_on(s, 1)),
     Scenario("torn log", lambda s: torn_log(s, 10), lambda s: torn_log(s, 1), LITE),
 )

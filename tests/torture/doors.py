@@ -1,0 +1,283 @@
+"""Faults of what Docket and other services tell each other: mail, code forges, single sign-on."""
+
+import http.client
+import json
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import sqlalchemy as sa
+
+from tests.integrations.deliveries import pull_request, signed
+from tests.sign_on.provider import CLIENT, Provider
+from tests.sign_on.provider import SECRET as CLIENT_SECRET
+from tests.support.mailbox import Mailbox, mail_server
+from tests.support.serving import Answer, Served, until
+from tests.torture.faults import Figures, expect
+from tests.torture.load import LOST
+from tests.torture.proxy import Fault, proxying
+from tests.torture.stage import Stage
+
+FORGE_SECRET = "a secret of the forge in this torture"
+FORM = "application/x-www-form-urlencoded"
+
+
+@contextmanager
+def _with(stage: Stage, **settings: Any) -> Iterator[None]:
+    """The server with these settings meanwhile, also when it is started again."""
+    before = stage.settings
+    stage.settings = before | settings
+    stage.stop()
+    stage.start()
+    try:
+        yield
+    finally:
+        stage.settings = before
+        stage.stop()
+        stage.start()
+
+
+def _owner(stage: Stage, method: str, path: str, body: Any = None, **headers: str) -> Answer:
+    """A request of the owner's browser."""
+    assert stage.served is not None
+    assert stage.site is not None
+    return stage.served.request(method, path, body, Cookie=stage.site.owner_cookie, **headers)
+
+
+def mail(stage: Stage, kills: int, people: int = 4) -> Figures:
+    """A mail server that is dead at first, then SIGKILLs while mail is sent.
+
+    Every mail arrives, each kill brings one duplicate at most, and it has the same Message-ID.
+    """
+    with mail_server() as box, proxying(("127.0.0.1", box.port)) as line:
+        settings = {
+            "SMTP_URL": f"smtp://127.0.0.1:{line.port}?starttls=off",
+            "MAIL_FROM": "docket@mail.example.org",
+            # Each process sends one mail at a time.
+            "WORKERS": 1,
+        }
+        with _with(stage, **settings):
+            line.fault = Fault.REFUSE
+            invited = [_invite(stage, f"dead{number}") for number in range(people)]
+            until(lambda: len(_mails(stage, "error IS NOT NULL")) >= people)
+            expect(not box.received, "a dead server received mail")
+            stage.kill()
+            line.fault = Fault.NONE
+            for number in range(kills):
+                _make_due(stage)
+                invited.append(_killed_as_it_sends(stage, box, f"kill{number}"))
+            _make_due(stage)
+            stage.start()
+            invited += [_invite(stage, f"after{number}") for number in range(people)]
+            until(lambda: not _mails(stage, "state = 'pending'"), 60)
+    states = Counter(state for state, _ in _mails(stage, "kind = 'invitation'"))
+    expect(set(states) == {"sent"}, f"mails ended as {states}")
+    arrived = Counter(box.recipients)
+    expect(set(arrived) == set(invited), f"lost: {set(invited) - set(arrived)}")
+    twice = sum(arrived.values()) - len(arrived)
+    expect(twice <= kills, f"{twice} duplicates of {kills} kills")
+    marks = {(one["To"], one["Message-ID"]) for one in box.received}
+    expect(len(marks) == len(arrived), "a duplicate has another Message-ID")
+    return {"mails": len(arrived), "SIGKILLs": kills, "mails twice": twice}
+
+
+def _killed_as_it_sends(stage: Stage, box: Mailbox, name: str) -> str:
+    """Start the server; kill it when a mail has arrived and nobody knows yet. Who was invited."""
+    may_die, doomed = threading.Event(), threading.Event()
+
+    def die() -> None:
+        may_die.wait(30)
+        if not doomed.is_set():
+            stage.kill()
+            doomed.set()
+
+    box.on_text = die
+    stage.start()
+    invited = _invite(stage, name)
+    may_die.set()
+    expect(doomed.wait(30), "no mail was sent")
+    box.on_text = None
+    return invited
+
+
+def _invite(stage: Stage, name: str) -> str:
+    address = f"{name}@example.org"
+    form = urlencode({"display_name": f"Person {name}", "email": address, "by_mail": "true"})
+    answer = _owner(stage, "POST", "/people", form.encode(), Content_Type=FORM, Accept="text/html")
+    expect(answer.status == 200, f"an invitation was {answer.status}")
+    return address
+
+
+def _mails(stage: Stage, condition: str) -> list[tuple[str, int]]:
+    with stage.engine.connect() as connection:
+        found = connection.execute(sa.text(f"SELECT state, attempts FROM mails WHERE {condition}"))
+        return [(state, attempts) for state, attempts in found]
+
+
+def _make_due(stage: Stage) -> None:
+    """As if the time had passed after which a mail is tried again; no server may run."""
+    now = int(time.time() * 1000)
+    statement = sa.text("UPDATE mails SET due_at = :now WHERE state = 'pending' AND due_at > :now")
+    with stage.engine.begin() as connection:
+        connection.execute(statement, {"now": now})
+
+
+def forges(stage: Stage, kills: int, tickets: int = 6) -> Figures:
+    """A forge delivers twice, in any order, and again what a SIGKILL swallowed: one end state."""
+    assert stage.site is not None
+    site, ledger, chance = stage.site, stage.ledger, random.Random(20261126)
+    moves = [{"project_id": site.project, "state_id": site.states[-1]}]
+    body = {
+        "name": "Forge",
+        "forge": "github",
+        "project_ids": [site.project],
+        "on_merge": moves,
+        "secret": FORGE_SECRET,
+    }
+    made = _owner(stage, "POST", "/api/v1/integrations", body)
+    expect(made.status == 201, f"the integration was {made.status}")
+    path = f"/integrations/{made.json['id']}/events"
+    sent = 0
+    for _ in range(kills):
+        named = {}
+        for _ in range(tickets):
+            title = ledger.title()
+            answer = site.ask("POST", f"/projects/{site.project}/tickets", {"title": title}).json
+            ledger.tickets[answer["id"]] = title
+            named[answer["id"]] = answer["display_id"]
+        deliveries = [one for name in named.values() for one in _lifetime(name)] * 2
+        chance.shuffle(deliveries)
+        killer = threading.Timer(chance.uniform(0.02, 0.3), stage.kill)
+        killer.start()
+        with ThreadPoolExecutor(4) as pool:
+            left = [one for one in pool.map(_sender(stage, path), deliveries) if one is not None]
+        killer.join()
+        stage.start()
+        with ThreadPoolExecutor(4) as pool:
+            lost = [one for one in pool.map(_sender(stage, path), left) if one is not None]
+        expect(not lost, f"{len(lost)} deliveries were not accepted")
+        sent += len(deliveries)
+        for ticket, name in named.items():
+            links = site.ask("GET", f"/tickets/{ticket}/links").json["data"]
+            shown = [(one["kind"], one["state"], one["title"]) for one in links]
+            expect(shown == [("pull_request", "merged", f"Fixes {name}")], f"{name}: {shown}")
+        # That each was moved, and once, is what the ledger's checker looks for.
+        ledger.moves += list(named)
+    ended = _owner(stage, "DELETE", f"/api/v1/integrations/{made.json['id']}")
+    expect(ended.status == 204, f"the end of the integration was {ended.status}")
+    return {"deliveries": sent, "SIGKILLs": kills}
+
+
+def _lifetime(name: str) -> list[bytes]:
+    """What a forge says of a pull request from its first commit to its merge."""
+    number = int(name.partition("-")[2])
+    found = []
+    for second, state in enumerate(("draft", "open", "closed", "open", "merged")):
+        action = "closed" if state in ("closed", "merged") else "edited"
+        _, payload = pull_request(
+            "github",
+            second,
+            action=action,
+            state="open" if state == "draft" else state,
+            draft=state == "draft",
+            title=f"Fixes {name}" if state == "merged" else f"{state} {name}",
+        )
+        payload["number"] = payload["pull_request"]["number"] = number
+        payload["pull_request"]["html_url"] += str(number)
+        found.append(json.dumps(payload).encode())
+    return found
+
+
+def _sender(stage: Stage, path: str) -> Callable[[bytes], bytes | None]:
+    """Deliver; the delivery again if it was not accepted."""
+    served = Served(None, stage.port, None)  # type: ignore[arg-type]  # only its port is used
+
+    def send(body: bytes) -> bytes | None:
+        headers = signed("github", "pull_request", body, FORGE_SECRET)
+        try:
+            answer = served.request("POST", path, body, Content_Type="application/json", **headers)
+        except LOST:
+            return body
+        if answer.status not in (200, 503):
+            stage.ledger.surprises.append(f"{answer.status} {answer.body[:200]!r}")
+        return None if answer.status == 200 else body
+
+    return send
+
+
+def sign_on(stage: Stage, kills: int) -> Figures:
+    """SIGKILL while a login comes back from the provider: nobody exists by half, all get in."""
+    provider = Provider()
+    settings = {
+        "OIDC_ISSUER": provider.issuer,
+        "OIDC_CLIENT_ID": CLIENT,
+        "OIDC_CLIENT_SECRET": CLIENT_SECRET,
+        "OIDC_ADMIT": "all",
+        "BASE_URL": f"http://127.0.0.1:{stage.port}",
+    }
+    chance, cut = random.Random(20261126), 0
+    try:
+        with _with(stage, **settings):
+            for number in range(kills):
+                subject = f"subject-{number}"
+                callback, cookie = _begin_login(stage, provider, subject)
+                # While the provider is asked, and at any moment of the work after that.
+                killer = threading.Timer(chance.uniform(0.0, 0.3), stage.kill)
+                killer.start()
+                with suppress(*LOST):
+                    _get(stage, callback, cookie)
+                killer.join()
+                stage.start()
+                found = _people(stage, subject)
+                expect(found in ((0, 0), (1, 1)), f"after a kill: {found} people, identities")
+                cut += found == (0, 0)
+                callback, cookie = _begin_login(stage, provider, subject)
+                answer = _get(stage, callback, cookie)
+                expect(answer.status == 303, f"the next login was {answer.status}")
+                expect("app_session=" in str(answer.headers), "the next login gave no session")
+                expect(_people(stage, subject) == (1, 1), "the next login made someone else")
+    finally:
+        provider.stop()
+    return {"SIGKILLs": kills, "logins cut off": cut}
+
+
+def _get(stage: Stage, path: str, cookie: str = "") -> Answer:
+    connection = http.client.HTTPConnection("127.0.0.1", stage.port, timeout=20)
+    try:
+        connection.request("GET", path, headers={"Cookie": cookie, "Accept": "text/html"})
+        answer = connection.getresponse()
+        return Answer(answer.status, answer.headers, answer.read())
+    finally:
+        connection.close()
+
+
+def _begin_login(stage: Stage, provider: Provider, subject: str) -> tuple[str, str]:
+    """The address with which a browser comes back from the provider, and its cookie."""
+    answer = _get(stage, "/login/oidc")
+    expect(answer.status == 303, f"the way to the provider was {answer.status}")
+    asked = dict(parse_qsl(urlsplit(answer.headers["Location"]).query))
+    code = provider.grant(
+        asked, sub=subject, email=f"{subject}@example.org", preferred_username=f"p.{subject}"
+    )
+    back = {"state": asked["state"], "code": code, "iss": provider.issuer}
+    cookie = "; ".join(one.split(";")[0] for one in answer.headers.get_all("Set-Cookie", []))
+    return f"/login/oidc/callback?{urlencode(back)}", cookie
+
+
+def _people(stage: Stage, subject: str) -> tuple[int, int]:
+    """How many people have the address of this subject, and how many identities lead to them."""
+    people = "SELECT count(*) FROM users WHERE email = :email"
+    identities = (
+        "SELECT count(*) FROM identities JOIN users ON users.id = identities.user_id"
+        " WHERE identities.subject = :subject AND users.email = :email"
+    )
+    given = {"email": f"{subject}@example.org", "subject": subject}
+    with stage.engine.connect() as connection:
+        found = [connection.scalar(sa.text(one), given) for one in (people, identities)]
+    return int(found[0] or 0), int(found[1] or 0)
