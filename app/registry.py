@@ -9,6 +9,7 @@ from app.accounts.cli import setup_admin, setup_code
 from app.accounts.mail_pages import pages as account_mail_pages
 from app.accounts.pages import pages as account_pages
 from app.accounts.passkey_api import api as passkeys
+from app.accounts.passkey_pages import pages as passkey_pages
 from app.accounts.people_pages import pages as people_pages
 from app.accounts.second_factor_api import api as second_factor
 from app.accounts.second_factor_pages import pages as second_factor_pages
@@ -120,6 +121,7 @@ def pages() -> list[Blueprint]:
         account_pages,
         people_pages,
         second_factor_pages,
+        passkey_pages,
         sign_on_pages,
         project_pages,
         ticket_pages,

@@ -4,10 +4,12 @@ from typing import Any
 
 from flask import Blueprint, Response, g, request
 
-from app.accounts import login, personal, sessions, setup, users
+from app.accounts import login, passkey_login, passkeys, personal, sessions, setup, users
 from app.accounts.builders import user_json
 from app.accounts.identity import COOKIE
 from app.accounts.login import LoginStep
+from app.accounts.models import User
+from app.accounts.passkey_schemas import PasskeyLogin
 from app.accounts.schemas import ChangePasswordBody, CodeBody, LoginBody, SetupBody, UserPatch
 from app.accounts.sessions import OpenedSession, Peer
 from app.config import settings_at_hand
@@ -81,7 +83,8 @@ def login_page() -> Response:
 def log_in() -> Response:
     target = safe_next(request.form.get("next"))
     is_step = "password" not in request.form and "code" in request.form
-    form = load_form(CodeBody if is_step else LoginBody)
+    is_passkey = "credential_id" in request.form
+    form = load_form(PasskeyLogin if is_passkey else CodeBody if is_step else LoginBody)
     headers: dict[str, str] = {}
     status, wait = 422, 0
     if not form.errors:
@@ -100,27 +103,46 @@ def log_in() -> Response:
             unit = "minute" if minutes == 1 else "minutes"
             form.refuse("", f"Too many attempts. Wait {minutes} {unit} and try again.")
     response = (
-        _ask_code(form, target, status) if is_step else show_login(form, target, status, wait)
+        _ask_code(form, target, _step_person(), status)
+        if is_step
+        else show_login(form, target, status, wait)
     )
     response.headers.update(headers)
     return response
 
 
 def _log_in_with(form: Form, *, is_step: bool) -> OpenedSession | LoginStep:
-    """Log in by a username and password, or by the code after these."""
+    """Log in by a username and password, by the code after these, or by a passkey."""
+    step = request.cookies.get(STEP_COOKIE, "")
+    if "credential_id" in form.data:
+        return passkey_login.log_in(
+            actor(),
+            **form.data,
+            step=step if is_step else None,
+            peer=peer(),
+            settings=settings_at_hand(),
+        )
     if not is_step:
         return login.log_in(actor(), **form.data, peer=peer(), settings=settings_at_hand())
-    step = request.cookies.get(STEP_COOKIE, "")
     return login.finish_login(
         actor(), step=step, code=form.data["code"], peer=peer(), settings=settings_at_hand()
     )
 
 
-def _ask_code(form: Form, target: str, status: int = 200) -> Response:
-    """The form for the code of the second factor; a fragment where htmx asks."""
+def _step_person() -> User | None:
+    with reading():
+        return login.person_of_step(request.cookies.get(STEP_COOKIE, ""))
+
+
+def _ask_code(form: Form, target: str, person: User | None, status: int = 200) -> Response:
+    """The form for the second factor of this person; a fragment where htmx asks."""
     if is_htmx():
         return partial("accounts/again_code.html", form=form, status=status)
-    return page("accounts/login_code.html", form=form, next=target, status=status)
+    site = None
+    if person is not None:
+        with reading():
+            site = passkeys.usable_at(settings_at_hand(), person.id)
+    return page("accounts/login_code.html", form=form, next=target, site=site, status=status)
 
 
 def show_login(form: Form, target: str, status: int = 200, wait: int = 0) -> Response:
@@ -131,12 +153,15 @@ def show_login(form: Form, target: str, status: int = 200, wait: int = 0) -> Res
     ways = ways_to_log_in()
     if is_htmx():
         return partial("accounts/again.html", form=form, status=status, **ways)
+    with reading():
+        site = passkeys.usable_at(settings_at_hand())
     return page(
         "accounts/login.html",
         form=form,
         next=target,
         wait=wait,
         sends_mail=outbox.is_on(),
+        site=site,
         status=status,
         **ways,
     )
@@ -154,7 +179,7 @@ def enter(opened: OpenedSession | LoginStep, target: str) -> Response:
     After a step, ask for its code first.
     """
     if isinstance(opened, LoginStep):
-        response = _ask_code(Form(), target)
+        response = _ask_code(Form(), target, opened.user)
         set_cookie(response, STEP_COOKIE, opened.token, opened.max_age)
         return response
     with reading():

@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import bindparam, delete, exists, func, select
 
 from app.accounts import ceremonies, credentials, sessions, user_refs, webauthn
+from app.accounts.ceremonies import Site
 from app.accounts.confirming import confirm_password, confirm_unchanged
 from app.accounts.models import Passkey, User
 from app.accounts.sessions import Peer
@@ -51,10 +52,11 @@ def passkey_json(row: AnyRow | Passkey) -> dict[str, Any]:
     }
 
 
-def are_in_use(settings: Settings) -> bool:
-    """Whether anyone could log in with a passkey."""
-    is_open = settings.password_login and ceremonies.site_of(settings) is not None
-    return is_open and bool(session.scalar(select(exists(select(Passkey.id)))))
+def usable_at(settings: Settings, user_id: str | None = None) -> Site | None:
+    """Where this person, or anyone, could log in with a passkey; None for nowhere."""
+    site = ceremonies.site_of(settings) if settings.password_login else None
+    own = exists().where(Passkey.user_id == user_id) if user_id else exists(select(Passkey.id))
+    return site if site is not None and session.scalar(select(own)) else None
 
 
 def owners_among(user_ids: Iterable[str]) -> set[str]:
@@ -73,6 +75,16 @@ def list_own(actor: Actor, *, limit: int, cursor: str | None) -> Page:
 def list_of(actor: Actor, user_id: str, *, limit: int, cursor: str | None) -> Page:
     """The passkeys of anyone, newest first; raises NotFound."""
     return _listed(_person(user_id).id, limit, cursor)
+
+
+@operation(Access.HUMAN)
+def get_own(actor: Actor, passkey_id: str) -> dict[str, Any]:
+    """One's own passkey; raises NotFound."""
+    row = session.execute(_ROWS.where(Passkey.id == as_uuid(passkey_id)), {"user_id": actor.id})
+    found = row.first()
+    if found is None:
+        raise NotFound("passkey", passkey_id)
+    return passkey_json(found)
 
 
 def _listed(user_id: str, limit: int, cursor: str | None) -> Page:

@@ -4,7 +4,7 @@ from typing import Any
 
 from flask import Blueprint, Response, g, request
 
-from app.accounts import invitations, second_factor, users
+from app.accounts import invitations, passkeys, second_factor, users
 from app.accounts.login import LoginStep
 from app.accounts.pages import enter, peer
 from app.accounts.password_links import IssuedLink
@@ -82,10 +82,16 @@ def set_active(user_id: str) -> Response:
 @pages.post("/people/<user_id>/two-factor")
 def reset_second_factor(user_id: str) -> Response:
     try:
-        write(lambda person: second_factor.reset(person, user_id))
+        write(lambda person: _reset(person, user_id))
     except Conflict as error:
         return _show(Form(), refused=error.message, status=409)
     return go(safe_next(request.form.get("back", PEOPLE)))
+
+
+def _reset(person: Actor, user_id: str) -> None:
+    """Turn off codes and remove passkeys, whichever there are."""
+    if not passkeys.remove_all_of(person, user_id) or second_factor.is_enabled(user_id):
+        second_factor.reset(person, user_id)
 
 
 def _show(
@@ -100,6 +106,7 @@ def _show(
             shown = [user["id"] for user in listed.data]
             statuses = invitations.link_statuses(actor(), shown)
             with_factor = second_factor.enabled_among(shown)
+            with_passkeys = passkeys.owners_among(shown)
     except InvalidField:
         # The cursor is broken: start at the first page.
         return go(PEOPLE)
@@ -107,6 +114,7 @@ def _show(
         "accounts/people.html",
         people=[{**user, "status": statuses[user["id"]]} for user in listed.data],
         with_factor=with_factor,
+        with_passkeys=with_passkeys,
         here=f"{PEOPLE}?cursor={cursor}" if cursor else "",
         next_cursor=listed.next_cursor,
         form=form,

@@ -41,7 +41,7 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
         sign_on_pages.show sign_on_pages.begin_linking sign_on_pages.link
         second_factor_pages.show second_factor_pages.set_up second_factor_pages.confirming
         second_factor_pages.confirm second_factor_pages.make_recovery_codes
-        second_factor_pages.disable
+        second_factor_pages.disable passkey_pages.index passkey_pages.add
         inbox_pages.home audit_pages.index audit_pages.export audit_pages.news audit_pages.tool_log
         audit_pages.suggested_tickets
         feeds_pages.show feeds_pages.make mail_pages.log account_mail_pages.send_again
@@ -124,7 +124,7 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
         integrations_pages.show integrations_pages.change integrations_pages.ask_to_delete
         integrations_pages.delete sign_on_pages.unlink
         people_pages.set_active people_pages.issue_link people_pages.reset_second_factor
-        feeds_pages.revoke
+        feeds_pages.revoke passkey_pages.show passkey_pages.rename passkey_pages.remove
         audit_pages.bot_page audit_pages.change_settings
         audit_pages.first_call audit_pages.approve audit_pages.review audit_pages.show_event
         undo_pages.undo_event undo_pages.undo_request bots_pages.change
@@ -155,6 +155,9 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "POST tickets_pages.delete_view": LIKE_MISSING,
     "POST feeds_pages.revoke": LIKE_MISSING,
     "POST sign_on_pages.unlink": LIKE_MISSING,
+    "GET passkey_pages.show": {"own": "ok 404"},
+    "POST passkey_pages.rename": {"own": "ok 404"},
+    "POST passkey_pages.remove": {"own": "ok 404"},
     # A form without a reaction names none.
     "POST tickets_pages.react": {"own": "404", "other": "404"},
     "POST tickets_pages.share_view": LIKE_MISSING,

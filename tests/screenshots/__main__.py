@@ -126,6 +126,7 @@ PAGES = {
     "feeds": "/profile/feeds",
     "mail": "/mail",
     "two-factor": "/profile/two-factor",
+    "passkeys": "/profile/passkeys",
     "notices": "/profile/mail",
     "settings": "/projects/DEMO/settings/general",
     "settings-states": "/projects/DEMO/settings/states",

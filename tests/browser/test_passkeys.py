@@ -1,0 +1,72 @@
+"""Passkeys in a browser with an authenticator of its own, which asks nobody."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.browser_page import WIDE, BrowserPage, watch
+from tests.browser.seed import PASSWORD
+
+DEVICE = {
+    "protocol": "ctap2",
+    "transport": "internal",
+    "hasResidentKey": True,
+    "hasUserVerification": True,
+    "isUserVerified": True,
+}
+
+
+@pytest.fixture
+def here(browser, seeded):
+    """Ada, at the name of this machine: browsers make no passkeys for its number."""
+    context = browser.new_context(viewport=WIDE)
+    name, _, value = seeded.cookie.partition("=")
+    address = seeded.url.replace("127.0.0.1", "localhost")
+    for url in (seeded.url, address):
+        context.add_cookies([{"name": name, "value": value, "url": url}])
+    page = BrowserPage(context.new_page(), address)
+    watch(page.page, page.problems)
+    yield page
+    context.close()
+    assert page.problems == []
+
+
+def test_a_passkey_is_made_and_logs_in(here, seeded):
+    page = here.page
+    page.goto(f"{seeded.url}/profile/passkeys")
+    expect(page.locator("main")).to_contain_text(f"Open {here.base} to add a passkey.")
+    expect(page.get_by_label("Name")).to_be_hidden()
+
+    device = page.context.new_cdp_session(page)
+    device.send("WebAuthn.enable")
+    options = {**DEVICE, "automaticPresenceSimulation": True}
+    made = device.send("WebAuthn.addVirtualAuthenticator", {"options": options})
+    here.go("/profile/passkeys")
+    page.get_by_label("Name").fill("Laptop")
+    page.get_by_label("Current password").fill("not the password")
+    here.press("Enter")
+    expect(page.get_by_role("alert")).to_have_text("The current password is incorrect.")
+    expect(page.get_by_label("Current password")).to_be_focused()
+    page.get_by_label("Current password").fill(PASSWORD)
+    here.press("Enter")
+    expect(page.get_by_role("status").first).to_have_text("Passkey added")
+    expect(page.locator(".rows")).to_contain_text("Laptop")
+    # The device has one now, and says so.
+    page.get_by_label("Name").fill("Again")
+    page.get_by_label("Current password").fill(PASSWORD)
+    here.press("Enter")
+    expect(page.get_by_role("alert")).to_have_text(
+        "This device already has a passkey for your account."
+    )
+
+    # Nobody touches the device, until somebody does.
+    simulate = "WebAuthn.setAutomaticPresenceSimulation"
+    device.send(simulate, {"authenticatorId": made["authenticatorId"], "enabled": False})
+    page.context.clear_cookies()
+    here.go("/login?next=/inbox")
+    button = page.get_by_role("button", name="Use a passkey")
+    button.focus()
+    device.send(simulate, {"authenticatorId": made["authenticatorId"], "enabled": True})
+    here.press("Enter")
+    page.wait_for_url(f"{here.base}/inbox")
+    here.go("/profile/passkeys")
+    expect(page.locator(".rows")).to_contain_text("Last used")
