@@ -29,7 +29,7 @@ from tests.support.story import add_file, make_label, make_ticket, ok, state_ids
 pytestmark = pytest.mark.slow
 
 OPERATIONS = sorted(registry.routes().routes)
-REQUESTS = int(os.environ.get("CASES", "1"))
+REQUESTS = int(os.environ.get("CASES", "250"))
 # The humans may do most, so most is asked by one; the others are five kinds of caller with them.
 CALLERS = ["ada"] * 6 + ["smith", "fenced", "scout", "nobody"]
 EACH = -(-REQUESTS // len(OPERATIONS))
@@ -61,6 +61,9 @@ def _known(cast, operation_id):
     if operation_id.startswith("integrations."):
         forge = {"name": "Forge", "forge": "github", "project_ids": [project]}
         made["/integrations/"] = [ok(cast.ada.post("/integrations", forge), 201)["id"]]
+    if operation_id.startswith("webhooks."):
+        hook = {"url": "https://example.org/hook", "event_types": ["*"], "secret": "s" * 32}
+        made["/webhooks/"] = [ok(cast.ada.post("/webhooks", hook), 201)["id"]]
     return made | {
         "/projects/": [project, cast.fenced_project],
         "/tickets/": tickets,
