@@ -79,6 +79,25 @@ def test_no_document_names_a_place_outside():
         assert not re.search(r"/(work|home|root|tmp)/", text(name)), name
 
 
+def sentence_lengths(page):
+    """The words of each sentence, a code span being one, and a cell of a table a sentence."""
+    page = re.sub(r"^```[\s\S]*?^```$|^(?: {4}|#|<).*", "", page, flags=re.MULTILINE)
+    page = re.sub(r"`[^`\n]+`", "Code", page)
+    page = re.sub(r"\]\([^)\s]+\)|[*\[\]!]", "", page)
+    sentences = re.split(r"(?<=[.!?:])\s+(?=[A-Z(])|\n\s*\n|\n *- |\n *\d\. |\|", page)
+    lengths = (len(sentence.split()) for sentence in sentences)
+    return sorted(length for length in lengths if length > 2)
+
+
+def test_sentences_are_short():
+    """Nine of ten have at most 25 words, in each document."""
+    pages = (ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md"))
+    lengths = {path.name: sentence_lengths(path.read_text()) for path in pages}
+    assert len(lengths) > 20
+    ninth = {name: words[len(words) * 9 // 10] for name, words in lengths.items()}
+    assert {name: words for name, words in ninth.items() if words > 25} == {}
+
+
 def test_the_pictures_of_the_documents_are_there_and_small():
     named = set(re.findall(r"docs/pictures/[\w-]+\.png", text("README.md")))
     for path in (ROOT / "docs").glob("*.md"):
