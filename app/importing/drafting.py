@@ -17,7 +17,7 @@ from app.importing.report import ImportReport
 from app.projects import states
 from app.projects.models import StateCategory, WorkflowState
 from app.tickets import links
-from app.tickets.comments import ImportedComment
+from app.tickets.importing import ImportedComment
 from app.tickets.models import Priority
 
 

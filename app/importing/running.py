@@ -1,14 +1,12 @@
 """Importing planned issues as tickets, or a dry run. Running an import again adds nothing twice.
 
-An issue is written with its labels and comments in one savepoint. Issues of earlier runs are known
-by their external ids. Each batch locks the project and loads those ids again, so concurrent runs
-create nothing twice.
+An issue is written whole or not at all. Issues of earlier runs are known by their external ids.
+Each batch locks the project and loads those ids again, so concurrent runs create nothing twice.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import takewhile
 from typing import Any, Protocol, cast
 
@@ -30,11 +28,15 @@ from app.importing.report import ImportReport, ReportRow
 from app.projects import labels
 from app.projects import loaders as projects
 from app.projects.models import Label
-from app.tickets import comments, creating, links
+from app.search import index
+from app.tickets import links
+from app.tickets.importing import import_ticket
 from app.tickets.models import ImportedIssue, Ticket, TicketType
 
 # Small, as other writers wait for the project's ticket counter during a batch.
-BATCH = 20
+BATCH = 50
+# Issues after which what is put into the search index is stored there, many at once.
+FLUSHED = 400
 # What the report calls tickets of each type.
 CREATED_AS = {
     TicketType.EPIC: "epics",
@@ -115,32 +117,56 @@ class Importer:
         self._most = most
         self._supply = supply
         self._prepared: FilesOfIssues = {}
+        self._labels: dict[str, str] = {}
 
     def run(self, planned: Sequence[Planned], progress: Progress) -> None:
         """Write the tickets, then the relations between them."""
         with reading():
             self._load_earlier_runs()
-        done = self._in_batches(planned, self._import_issue, progress)
+        done = self._in_batches(planned, self._import_batch, progress)
         for entry in planned[done:]:
             if not self._is_skipped(entry.issue):
                 self._add_row(entry.issue, "pending")
                 self.left += 1
         if not self.left:
             related = [entry for entry in planned if self._links.is_needed(entry)]
-            linked = self._in_batches(related, self._links.link, lambda _: None)
+            linked = self._in_batches(related, self._link_batch, lambda _: None)
             self.unlinked = len(related) - linked
 
     def _in_batches(
-        self, planned: Sequence[Planned], each: Callable[[Planned], None], progress: Progress
+        self,
+        planned: Sequence[Planned],
+        handle: Callable[[Sequence[Planned]], int],
+        progress: Progress,
     ) -> int:
-        """Call ``each`` for the entries until ``most`` is reached; for how many it was called."""
-        done = 0
+        """Handle the entries in batches until ``most`` is reached; how many were handled."""
+        done = flushed = 0
         while done < len(planned) and not self._is_enough():
-            with self._with_files(planned[done : done + BATCH]) as batch:
-                count = self._write_unit(partial(self._run_batch, self._snapshot(), batch, each))
+            batch = planned[done : done + BATCH]
+            if handle == self._import_batch:
+                with self._with_files(batch) as ready:
+                    count = self._handled(ready, handle)
+            else:
+                count = self._handled(batch, handle)
             progress(count)
             done += count
+            if self._most is None and done - flushed >= FLUSHED:
+                index.flush(own=True)
+                flushed = done
         return done
+
+    def _handled(self, batch: Sequence[Planned], handle: Callable[[Sequence[Planned]], int]) -> int:
+        """How many entries of a batch one unit of work handled."""
+        before = self._snapshot()
+
+        def work() -> int:
+            self._restore(before)
+            self._project = projects.writable(self.actor, self.project_id, lock=True)
+            self._load_project()
+            self._load_imported([entry.issue.id for entry in batch])
+            return handle(batch)
+
+        return self._write_unit(work)
 
     @contextmanager
     def _with_files(self, batch: Sequence[Planned]) -> Iterator[Sequence[Planned]]:
@@ -159,13 +185,21 @@ class Importer:
             yield list(takewhile(lambda entry: entry.issue.id not in late, batch))
         self._prepared = {}
 
-    def _run_batch(
-        self, snapshot: Snapshot, batch: Sequence[Planned], each: Callable[[Planned], None]
-    ) -> int:
-        self._restore(snapshot)
-        projects.writable(self.actor, self.project_id, lock=True)
-        self._load_project()
-        self._load_imported([entry.issue.id for entry in batch])
+    def _import_batch(self, batch: Sequence[Planned]) -> int:
+        """All issues in one savepoint; if one is refused, each in a savepoint of its own."""
+        labels, before = dict(self._labels), self._snapshot()
+        try:
+            with savepoint():
+                return self._each(batch, self._import_issue)
+        except DomainError:
+            self._labels = labels
+            self._restore(before)
+        return self._each(batch, self._import_or_refuse)
+
+    def _link_batch(self, batch: Sequence[Planned]) -> int:
+        return self._each(batch, self._links.link)
+
+    def _each(self, batch: Sequence[Planned], each: Callable[[Planned], None]) -> int:
         for number, entry in enumerate(batch):
             if self._is_enough():
                 return number
@@ -231,21 +265,22 @@ class Importer:
         return False
 
     def _import_issue(self, entry: Planned, *, has_room: bool = True) -> None:
-        issue = entry.issue
-        if self._is_skipped(issue):
-            return
-        files = self._prepared.get(issue.id, {}) if has_room else {}
-        labels_before, notes_before = dict(self._labels), len(self.report.notes)
+        if not self._is_skipped(entry.issue):
+            self._create(entry, self._prepared.get(entry.issue.id, {}) if has_room else {})
+
+    def _import_or_refuse(self, entry: Planned, *, has_room: bool = True) -> None:
+        issue, files = entry.issue, self._prepared.get(entry.issue.id, {})
+        labels, before = dict(self._labels), self._snapshot()
         try:
             with savepoint():
-                self._create(entry, files)
+                self._import_issue(entry, has_room=has_room)
         except DomainError as error:
-            self._labels = labels_before
-            if files and _is_full(error):
-                del self.report.notes[notes_before:]
+            self._labels = labels
+            if has_room and files and _is_full(error):
+                self._restore(before)
                 for address in files:
                     self.report.note(issue.id, f"file not imported: {error.message}", address)
-                self._import_issue(entry, has_room=False)
+                self._import_or_refuse(entry, has_room=False)
                 return
             self.report.note(issue.id, "rejected", error.message)
             self._add_row(issue, "skipped")
@@ -290,9 +325,9 @@ class Importer:
         files: Sequence[ImportedFile],
     ) -> tuple[str, str]:
         """Write the ticket with its comments and files; its id and display id."""
-        ticket = creating.create_ticket(
+        imported = import_ticket(
             self.actor,
-            self.project_id,
+            self._project,
             title=draft.title,
             type=kind,
             body=draft.body,
@@ -304,14 +339,13 @@ class Importer:
             label_ids=[self._label(name) for name in draft.labels],
             due_date=draft.issue.due_date,
             written_at=draft.written_at,
+            comments=draft.comments,
         )
+        ticket = imported.ticket
         for title, url in draft.pages:
             links.add_link(self.actor, ticket.id, url=url, title=title or None)
-        comment_ids: list[str] = []
-        if draft.comments:
-            comment_ids = comments.import_comments(self.actor, ticket.id, draft.comments)
         if files:
-            placed = [_placed(one, draft, comment_ids) for one in files]
+            placed = [_placed(one, draft, imported.comment_ids) for one in files]
             attachments.import_files(self.actor, ticket.id, placed)
         _INSERT.all(
             id=ids.new_id(),

@@ -1,10 +1,9 @@
 """Comment verbs. Only the author edits; the author and any human may delete."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
-from sqlalchemy import Table, insert, select
+from sqlalchemy import select
 
 from app.accounts import user_refs
 from app.accounts.builders import UserSummary
@@ -14,7 +13,7 @@ from app.core.actor import Access, Actor, operation
 from app.core.clock import iso, iso_or_none, next_version, now_ms
 from app.core.errors import Conflict, Forbidden
 from app.database.pagination import Page, page
-from app.database.session import Prepared, pipeline, session
+from app.database.session import session
 from app.database.versions import touch
 from app.tickets import loaders, reactions, runaway, searching
 from app.tickets.discussion import discussed
@@ -104,50 +103,6 @@ def create_comment(actor: Actor, reference: str, *, body: str) -> Comment:
     ticket = loaders.writable(actor, reference)
     text.filled_body(body)
     return add(actor, ticket, body)
-
-
-@dataclass(frozen=True, slots=True)
-class ImportedComment:
-    """A comment with its original time (ms) and, if that is a person here, its author."""
-
-    body: str
-    written_at: int | None = None
-    author_user_id: str | None = None
-
-
-_INSERT = Prepared(insert(cast("Table", Comment.__table__)))
-
-
-@operation(Access.HUMAN)
-def import_comments(actor: Actor, reference: str, imported: Sequence[ImportedComment]) -> list[str]:
-    """Add comments that people wrote in another tracker, at once, with an event for each.
-
-    Returns their ids. Their authors must be known to see the project.
-    """
-    ticket = loaders.writable(actor, reference)
-    target = loaders.target(ticket)
-    latest = 0
-    created: list[str] = []
-    with pipeline():
-        for comment in imported:
-            identifier = ids.new_id()
-            created_at = comment.written_at or ids.created_ms(identifier)
-            latest = max(latest, created_at)
-            created.append(identifier)
-            _INSERT.all(
-                id=identifier,
-                ticket_id=ticket.id,
-                author_user_id=comment.author_user_id or actor.id,
-                body=text.filled_body(comment.body),
-                edit_history=[],
-                created_at=created_at,
-                updated_at=created_at,
-                deleted_at=None,
-            )
-            record(actor, "comment.created", target, comment_id=identifier, body=comment.body)
-    searching.put(ticket)
-    discussed(ticket.id, latest)
-    return created
 
 
 def add(actor: Actor, ticket: Ticket, body: str) -> Comment:

@@ -96,10 +96,13 @@ def create_ticket(
     due_date: str | None = None,
     reporter_user_id: str | None = None,
     written_at: tuple[int, int] | None = None,
+    said: Sequence[str] = (),
+    discussed_at: int = 0,
 ) -> CreatedTicket:
     """Create a ticket with the next number of a project, which is an id or a project just read.
 
-    Imports pass ``reporter_user_id``, and ``written_at`` as (created_at, updated_at) in ms. Raises
+    Imports pass ``reporter_user_id``, ``written_at`` as (created_at, updated_at) in ms, and of the
+    comments that follow what is indexed, ``said``, and the time of the last one. Raises
     InvalidField for an invalid value or reference, and Forbidden ``sign_off_required``.
     """
     project = projects.writable(actor, into)
@@ -118,7 +121,14 @@ def create_ticket(
     identifier = ids.new_id()
     moment = ids.created_ms(identifier)
     created_at, updated_at = written_at or (moment, moment)
-    doc = SearchDoc(DocumentKind.TICKET, identifier, project.id, title, searching.own_text(body))
+    doc = SearchDoc(
+        DocumentKind.TICKET,
+        identifier,
+        project.id,
+        title,
+        searching.own_text(body),
+        comments=tuple(said),
+    )
     terms = index.terms_of(doc)
     number = _next_number(project.id)
     display_id = f"{project.key}-{number}"
@@ -144,7 +154,7 @@ def create_ticket(
             created_at=created_at,
             updated_at=updated_at,
             deleted_at=None,
-            discussed_at=0,
+            discussed_at=discussed_at,
         )
         index.put_new(replace(doc, display_id=display_id), terms)
         target = Target("ticket", identifier, project_id=project.id, ticket_id=identifier)

@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from sqlalchemy import bindparam, func, select
@@ -73,14 +75,26 @@ _COMMENTS = Prepared(
 def _comments(identifiers: Sequence[str]) -> dict[str, list[FoundComment]]:
     """The comments that are indexed, newest first, by ticket."""
     comments: dict[str, list[FoundComment]] = {}
-    room: dict[str, int] = {}
-    for row in _COMMENTS.all(identifiers=list(identifiers)):
-        left = room.setdefault(row.ticket_id, COMMENTS_LENGTH)
-        if left > 0:
-            room[row.ticket_id] = left - len(row.body)
-            found = FoundComment(row.id, row.body[:left])
-            comments.setdefault(row.ticket_id, []).append(found)
+    rows = _COMMENTS.all(identifiers=list(identifiers))
+    for ticket_id, group in groupby(rows, key=attrgetter("ticket_id")):
+        own = list(group)
+        bodies = indexed([row.body for row in own])
+        comments[ticket_id] = [
+            FoundComment(row.id, body) for row, body in zip(own, bodies, strict=False)
+        ]
     return comments
+
+
+def indexed(bodies: Sequence[str]) -> list[str]:
+    """What is indexed of the comments of a ticket, the newest first."""
+    kept: list[str] = []
+    room = COMMENTS_LENGTH
+    for body in bodies[:MOST_COMMENTS]:
+        if room <= 0:
+            break
+        kept.append(body[: min(COMMENT_LENGTH, room)])
+        room -= min(len(body), COMMENT_LENGTH)
+    return kept
 
 
 def put(ticket: Ticket) -> None:

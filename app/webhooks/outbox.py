@@ -7,7 +7,7 @@ attempt is recorded as interrupted, and a late result is dropped.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 from sqlalchemy import Table, bindparam, exists, func, insert, or_, select
 
@@ -17,7 +17,7 @@ from app.core.actor import SYSTEM, Actor
 from app.core.clock import now_ms
 from app.core.context import webhooks_enabled
 from app.database.locks import Lock, acquire, database_ms
-from app.database.session import AfterCommitSignal, Prepared, session
+from app.database.session import AfterCommitSignal, Prepared, session, unit_values
 from app.webhooks import attempts, deliveries, pending
 from app.webhooks.attempts import DeliveryAttempt, DeliveryOutcome, Event
 from app.webhooks.chats import ChatMessage, messages_of
@@ -77,6 +77,9 @@ _BY_IDS = select(OutboxEntry).where(OutboxEntry.id.in_(bindparam("ids", expandin
 _ACTIVE = select(Webhook.id).where(Webhook.is_active)
 
 
+_KEPT = "active webhooks"
+
+
 def listen(recorded: Recorded) -> None:
     """Put an event into the outbox for each active webhook that subscribes to it.
 
@@ -91,7 +94,7 @@ def listen(recorded: Recorded) -> None:
     own_creation = recorded.target.id if event_type == "webhook.created" else None
     webhook_ids = [
         row.id
-        for row in _SUBSCRIBED.all()
+        for row in _active_webhooks(event_type)
         if is_subscribed(row.event_types, event_type)
         and (not row.project_ids or recorded.target.project_id in row.project_ids)
         and row.id != own_creation
@@ -115,6 +118,17 @@ def listen(recorded: Recorded) -> None:
         ],
     )
     outbox_filled.emit_after_commit()
+
+
+def _active_webhooks(event_type: str) -> list[Any]:
+    """The active webhooks, read once in a unit of work, and again after a change of them."""
+    kept = unit_values()
+    if kept is None:
+        return _SUBSCRIBED.all()
+    if _KEPT not in kept or event_type.startswith("webhook."):
+        kept[_KEPT] = _SUBSCRIBED.all()
+    found: list[Any] = kept[_KEPT]
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,15 @@
 
     python -m tests.bench.moving [--issues 100000] [--database-url URL]
 
-Each issue has a label, a comment and, each tenth, a history. It prints seconds and tickets.
+Each issue has a label, a comment and, each tenth, a history. It prints seconds, seconds of
+processor time and tickets.
 """
 
 import argparse
 import json
 import multiprocessing
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -88,6 +90,12 @@ def flask(environment: dict[str, str], *arguments: str) -> str:
     ).stdout
 
 
+def processor_seconds() -> float:
+    """Of the commands that ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 def measured(options: argparse.Namespace) -> Iterator[tuple[str, Any]]:
     ready: Any = multiprocessing.Queue()
     server = multiprocessing.Process(target=serve, args=(options.issues, ready), daemon=True)
@@ -100,9 +108,11 @@ def measured(options: argparse.Namespace) -> Iterator[tuple[str, Any]]:
         flask(environment, "projects", "create", "LAMP", "Lamps")
         command = ["import", "github", "octo/lamp", "--url", ready.get(), "--project", "LAMP"]
         for name, more in (("preview", ["--dry-run"]), ("import", []), ("again", [])):
-            started = time.monotonic()
+            started, used = time.monotonic(), processor_seconds()
             report = json.loads(flask(environment, *command, *more, "--json"))
-            yield name, {"seconds": round(time.monotonic() - started), **report["made"]}
+            seconds = round(time.monotonic() - started)
+            took = {"seconds": seconds, "processor": round(processor_seconds() - used)}
+            yield name, {**took, **report["made"]}
     server.terminate()
 
 

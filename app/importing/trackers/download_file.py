@@ -106,11 +106,12 @@ class DownloadFile:
 
     def items(self, step: str) -> Iterator[Any]:
         """The items of a step that are downloaded, in order."""
+        # As ``append`` writes them; lines of other steps are not parsed.
+        beginning = orjson.dumps({"step": step})[:-1] + b","
         with self.path.open("rb") as lines:
             for line in lines:
-                entry = orjson.loads(line)
-                if entry.get("step") == step:
-                    yield from entry["items"]
+                if line.startswith(beginning):
+                    yield from orjson.loads(line)["items"]
 
     def close(self, *, remove: bool) -> None:
         """Let other runs open it; ``remove`` deletes it first."""

@@ -1,0 +1,78 @@
+"""Bringing a ticket along from another tracker, with its comments, their times and authors."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from sqlalchemy import Table, insert
+
+from app.audit.service import Target, record
+from app.core import ids, text
+from app.core.actor import Access, Actor, operation
+from app.database.session import Prepared, pipeline
+from app.projects.loaders import SeenProject
+from app.tickets import creating, searching
+from app.tickets.creating import CreatedTicket
+from app.tickets.models import Comment
+
+_INSERT = Prepared(insert(cast("Table", Comment.__table__)))
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedComment:
+    """A comment with its original time (ms) and, if that is a person here, its author."""
+
+    body: str
+    written_at: int | None = None
+    author_user_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedTicket:
+    """A ticket, and the ids of its comments in their order."""
+
+    ticket: CreatedTicket
+    comment_ids: tuple[str, ...]
+
+
+@operation(Access.HUMAN)
+def import_ticket(
+    actor: Actor,
+    into: str | SeenProject,
+    /,
+    *,
+    comments: Sequence[ImportedComment] = (),
+    **fields: Any,
+) -> ImportedTicket:
+    """Create a ticket with its comments, and an event for each; fields as in ``create_ticket``.
+
+    The authors of comments must be known to see the project. Comments are written before anyone
+    else can see the ticket, so it is indexed once and not locked.
+    """
+    ordered = []
+    for comment in comments:
+        identifier = ids.new_id()
+        ordered.append((comment.written_at or ids.created_ms(identifier), identifier, comment))
+    newest_first = sorted(ordered, key=lambda one: one[:2], reverse=True)
+    ticket = creating.create_ticket(
+        actor,
+        into,
+        said=searching.indexed([comment.body for _, _, comment in newest_first]),
+        discussed_at=newest_first[0][0] if newest_first else 0,
+        **fields,
+    )
+    target = Target("ticket", ticket.id, project_id=ticket.project_id, ticket_id=ticket.id)
+    with pipeline():
+        for created_at, identifier, comment in ordered:
+            _INSERT.all(
+                id=identifier,
+                ticket_id=ticket.id,
+                author_user_id=comment.author_user_id or actor.id,
+                body=text.filled_body(comment.body),
+                edit_history=[],
+                created_at=created_at,
+                updated_at=created_at,
+                deleted_at=None,
+            )
+            record(actor, "comment.created", target, comment_id=identifier, body=comment.body)
+    return ImportedTicket(ticket, tuple(identifier for _, identifier, _ in ordered))
