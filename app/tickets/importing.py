@@ -1,5 +1,6 @@
 """Bringing a ticket along from another tracker, with its comments, their times and authors."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -15,6 +16,7 @@ from app.tickets import creating, searching
 from app.tickets.creating import CreatedTicket
 from app.tickets.models import Comment
 
+_HISTORY = re.compile(r"\*\*(History in [A-Z][A-Za-z]{1,20})\*\*: ([^\n]{1,100})\n\n(?=- )")
 _INSERT = Prepared(insert(cast("Table", Comment.__table__)))
 
 
@@ -33,6 +35,17 @@ class ImportedTicket:
 
     ticket: CreatedTicket
     comment_ids: tuple[str, ...]
+
+
+def history_text(tracker: str, about: str, lines: Sequence[str]) -> str:
+    """A comment with what happened to a ticket in another tracker; ``about`` is how much, when."""
+    return f"**History in {tracker}**: {about}\n\n" + "\n".join(f"- {line}" for line in lines)
+
+
+def history_of(body: str) -> tuple[str, str] | None:
+    """The title and the list of a comment that ``history_text`` made; None for any other."""
+    match = _HISTORY.match(body)
+    return (f"{match[1]}: {match[2]}", body[match.end() :]) if match else None
 
 
 @operation(Access.HUMAN)

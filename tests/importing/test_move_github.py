@@ -76,7 +76,8 @@ def test_issues_with_all_that_belongs_to_them(cast, github, run, tickets):
         ("bo", "Mine"),
         (
             "ada",
-            "**History in GitHub**\n\n- 2024-03-01 11:00 octocat added label bug\n"
+            "**History in GitHub**: 2 changes, 2024-03-01 to 2024-03-02\n\n"
+            "- 2024-03-01 11:00 octocat added label bug\n"
             "- 2024-03-02 10:00 octocat closed it as not planned by commit abc123",
         ),
     ]

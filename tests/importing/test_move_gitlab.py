@@ -42,6 +42,8 @@ def test_issues_with_all_that_belongs_to_them(cast, gitlab, run, tickets):
     gitlab.issue(3, title="Three")
     gitlab.part(1, "notes", body="Me too", author=person("eve"), system=False)
     gitlab.part(1, "notes", body="assigned to @bo", author=person("root"), system=True)
+    renamed = "changed title from **Lamp{-s-}** to **Lamp{+ is dark+}**".replace("{-s-}", "")
+    gitlab.part(1, "notes", body=renamed, author=person("root"), system=True)
     gitlab.part(1, "links", link_type="is_blocked_by", references={"full": f"{NAME}#3"})
     gitlab.part(3, "notes", body="Psst", author=person("eve"), system=False, internal=True)
     gitlab.part(3, "links", link_type="blocks", references={"full": f"{NAME}#1"})
@@ -79,7 +81,8 @@ def test_issues_with_all_that_belongs_to_them(cast, gitlab, run, tickets):
     assert (lamp["state"]["category"], lamp["parent"]["title"]) == ("done", "v1")
     assert [one["body"] for one in comments(cast, lamp)] == [
         "**eve** wrote:\n\nMe too",
-        "**History in GitLab**\n\n- 2024-03-01 12:00 root assigned to @bo\n"
+        "**History in GitLab**: 4 changes, 2024-03-01\n\n- 2024-03-01 12:00 root assigned to @bo\n"
+        "- 2024-03-01 12:00 root changed title from Lamp to Lamp is dark\n"
         "- 2024-03-01 12:00 root added label that was deleted\n- 2024-03-01 12:00 ghost closed it",
     ]
     assert relations(cast, lamp) == {

@@ -111,7 +111,8 @@ def test_issues_with_all_that_belongs_to_them(cast, serving, tickets, is_cloud):
         "**Eve** wrote:\n\nTwo",
         "**Former user** wrote:\n\nThree",
         "Four",
-        "**History in Jira**\n\n- 2024-03-01 13:00 Root changed status from To Do to Done\n"
+        "**History in Jira**: 2 changes, 2024-03-01\n\n"
+        "- 2024-03-01 13:00 Root changed status from To Do to Done\n"
         "- 2024-03-01 13:00 Root set assignee to bo",
     ]
     assert relations(cast, lamp) == {

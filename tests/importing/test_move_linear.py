@@ -97,8 +97,9 @@ def test_issues_with_all_that_belongs_to_them(cast, linear, run, tickets):
     assert (lamp["state"]["category"], lamp["priority"]) == ("done", "urgent")
     assert (lamp["parent"]["title"], found["Light"]["due_date"]) == ("Light", "2024-06-01")
     assert [one["body"] for one in comments(cast, lamp)] == [
-        "**History in Linear**\n\n- 2024-03-01 11:00 Root changed state from Todo to Canceled, "
-        "set assignee to bo, added label Bug, changed priority from 0 to 1",
+        "**History in Linear**: 1 change, 2024-03-01\n\n"
+        "- 2024-03-01 11:00 Root changed state from Todo to Canceled, "
+        "set assignee to bo, added label Bug, changed priority from none to urgent",
         "**Eve** wrote:\n\nMe too",
         "Mine",
     ]

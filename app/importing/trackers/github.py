@@ -276,7 +276,7 @@ def _change(entry: dict[str, Any]) -> str:
     reason = str(entry.get("state_reason") or "").replace("_", " ")
     by = f" by commit {commit}" if commit else ""
     rename, milestone = entry.get("rename"), entry.get("milestone")
-    old = rename.get("from") if isinstance(rename, dict) else ""
+    old, new = (rename.get("from"), rename.get("to")) if isinstance(rename, dict) else ("", "")
     words = {
         "labeled": f"added label {_name(entry.get('label'))}",
         "unlabeled": f"removed label {_name(entry.get('label'))}",
@@ -284,7 +284,7 @@ def _change(entry: dict[str, Any]) -> str:
         "unassigned": f"unassigned {_person(entry.get('assignee'))['login']}",
         "milestoned": f"added it to milestone {_title_of(milestone)}",
         "demilestoned": f"removed it from milestone {_title_of(milestone)}",
-        "renamed": f"changed the title from “{old}”",
+        "renamed": f"changed the title from “{old}” to “{new}”",
         "closed": f"closed it{f' as {reason}' if reason else ''}{by}",
         "reopened": "reopened it",
         "referenced": f"mentioned it in commit {commit}" if commit else "",

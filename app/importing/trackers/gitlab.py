@@ -32,6 +32,8 @@ PER_PAGE = 100
 GHOST = "ghost"
 LONGEST_NOTE = 200
 
+# How GitLab marks what changed in a title.
+_EMPHASIS = re.compile(r"\*\*|\{[-+]|[-+]\}")
 _PROJECT = re.compile(r"[\w.-]{1,255}(?:/[\w.-]{1,255}){1,20}")
 _REFERENCE = re.compile(r"(?<![\w/#&!])((?:[\w.-]{1,255}/){1,20}[\w.-]{1,255})?([#!])(\d{1,9})\b")
 _UPLOAD = re.compile(r"(\]\(|src=\")(/uploads/[0-9a-f]{32}/[^()\s\"<>]{1,500})")
@@ -141,7 +143,8 @@ class GitLab:
             if one["is_internal"]:
                 confidential.add(one["iid"])
             if one["system"]:
-                change = PastChange(one["at"], one["author"], one["body"][:LONGEST_NOTE])
+                what = _EMPHASIS.sub("", one["body"])[:LONGEST_NOTE]
+                change = PastChange(one["at"], one["author"], what)
                 parts[one["iid"]].changes.append(change)
             else:
                 comments[one["iid"]].append(

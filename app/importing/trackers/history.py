@@ -3,14 +3,18 @@
 The audit log says what happened here, so it takes no events of the past.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from app.core import text
 from app.core.clock import iso
 from app.importing.issues import IssueComment
+from app.tickets.importing import history_text
 
 MOST_LINES = 200
 LONGEST_LINE = 300
+_MARKUP = re.compile(r"([\\`*_\[\]<>~|])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,20 +31,26 @@ def as_comment(tracker: str, changes: Iterable[PastChange]) -> IssueComment | No
     ordered = sorted(changes, key=lambda change: change.at)
     if not ordered:
         return None
+    first, last = _day(ordered[0]), _day(ordered[-1])
+    span = first if first == last else f"{first} to {last}"
+    count = len(ordered)
     shown = ordered[-MOST_LINES:]
-    lines = [f"**History in {tracker}**", ""]
-    if len(shown) < len(ordered):
-        lines.append(f"- {len(ordered) - len(shown)} earlier changes")
-    lines += [_line(change) for change in shown]
-    return IssueComment("", "\n".join(lines), ordered[-1].at)
+    lines = [f"{count - len(shown)} earlier changes"] if len(shown) < count else []
+    about = f"{count} {text.named(count, 'changes')}, {span}"
+    body = history_text(tracker, about, [*lines, *map(_line, shown)])
+    return IssueComment("", body, ordered[-1].at)
+
+
+def _day(change: PastChange) -> str:
+    return iso(change.at)[:10]
 
 
 def _line(change: PastChange) -> str:
     when = iso(change.at)[:16].replace("T", " ")
-    what = " ".join(change.what.split())
+    what = " ".join(f"{change.who or 'someone'} {change.what}".split())
     if len(what) > LONGEST_LINE:
         what = what[: LONGEST_LINE - 1] + "…"
-    return f"- {when} {change.who or 'someone'} {what}"
+    return f"{when} " + _MARKUP.sub(r"\\\1", what)
 
 
 def with_history(

@@ -18,6 +18,7 @@ from app.importing.trackers.client import ApiClient, TrackerError, limit_wait, p
 from app.importing.trackers.download import MOST_PAGES, DownloadStep, entries, of_each
 from app.importing.trackers.download_file import DownloadFile, FetchedPage
 from app.importing.trackers.history import PastChange
+from app.importing.trackers.linear_changes import named, words
 from app.importing.trackers.parts import IssueParts, IssueReferences, completed, once
 from app.importing.trackers.references import as_link_text
 
@@ -281,10 +282,6 @@ def _following(connection: Mapping[str, Any]) -> str | None:
     return cursor if info.get("hasNextPage") and isinstance(cursor, str) else None
 
 
-def _name(value: Any, key: str = "name") -> str:
-    return str(value.get(key) or "") if isinstance(value, dict) else ""
-
-
 def _slim_issue(entry: dict[str, Any]) -> dict[str, Any] | None:
     name = entry.get("identifier")
     if not isinstance(name, str):
@@ -297,12 +294,12 @@ def _slim_issue(entry: dict[str, Any]) -> dict[str, Any] | None:
     origins = [
         f"estimate {estimate}" if estimate is not None else "",
         f"cycle {cycle}" if cycle is not None else "",
-        f"milestone {_name(entry.get('projectMilestone'))}"
+        f"milestone {named(entry.get('projectMilestone'))}"
         if entry.get("projectMilestone")
         else "",
     ]
     related = [
-        (_KINDS.get(str(one.get("type")), "related"), _name(one.get("relatedIssue"), "identifier"))
+        (_KINDS.get(str(one.get("type")), "related"), named(one.get("relatedIssue"), "identifier"))
         for one in entries(relations.get("nodes"))
     ]
     files = entries(attachments.get("nodes"))
@@ -312,13 +309,13 @@ def _slim_issue(entry: dict[str, Any]) -> dict[str, Any] | None:
         "title": str(entry.get("title") or ""),
         "body": str(entry.get("description") or ""),
         "url": str(entry.get("url") or ""),
-        "status": _name(state) or "open",
-        "meaning": _name(state, "type"),
+        "status": named(state) or "open",
+        "meaning": named(state, "type"),
         "priority": int(priority) if isinstance(priority, int | float) else 0,
-        "assignee": _name(entry.get("assignee")),
-        "author": _name(entry.get("creator")),
-        "labels": [_name(one) for one in entries(labels.get("nodes"))],
-        "parent": _name(entry.get("parent"), "identifier"),
+        "assignee": named(entry.get("assignee")),
+        "author": named(entry.get("creator")),
+        "labels": [named(one) for one in entries(labels.get("nodes"))],
+        "parent": named(entry.get("parent"), "identifier"),
         "project": _slim_project(project) if isinstance(project, dict) else None,
         "relations": [one for one in related if one[1]],
         "files": [(str(one.get("title") or ""), str(one.get("url") or "")) for one in files],
@@ -349,43 +346,22 @@ def _slim_project(project: dict[str, Any]) -> dict[str, Any]:
 
 
 def _slim_comment(entry: dict[str, Any]) -> dict[str, Any] | None:
-    name = _name(entry.get("issue"), "identifier")
+    name = named(entry.get("issue"), "identifier")
     at = _at(entry)
     if not name or at is None:
         return None
-    author = _name(entry.get("user")) or _name(entry.get("botActor")) or NOBODY
+    author = named(entry.get("user")) or named(entry.get("botActor")) or NOBODY
     body = str(entry.get("body") or "")
     return {"id": entry.get("id"), "name": name, "author": author, "body": body, "at": at}
 
 
 def _slim_change(entry: dict[str, Any], name: str) -> dict[str, Any] | None:
     at = _at(entry)
-    what = ", ".join(_words(entry))
+    what = ", ".join(words(entry))
     if at is None or not what:
         return None
-    who = _name(entry.get("actor"))
+    who = named(entry.get("actor"))
     return {"id": entry.get("id"), "name": name, "at": at, "who": who, "what": what}
-
-
-def _words(entry: dict[str, Any]) -> list[str]:
-    """What one entry of the history changed."""
-    found = []
-    for title, kind in (("state", "State"), ("assignee", "Assignee")):
-        old, new = _name(entry.get(f"from{kind}")), _name(entry.get(f"to{kind}"))
-        if old and new:
-            found.append(f"changed {title} from {old} to {new}")
-        elif old or new:
-            found.append(f"set {title} to {new}" if new else f"removed {title} {old}")
-    for verb in ("added", "removed"):
-        names = ", ".join(_name(one) for one in entries(entry.get(f"{verb}Labels")))
-        if names:
-            found.append(f"{verb} label {names}")
-    if entry.get("fromTitle") and entry.get("toTitle"):
-        found.append(f"changed the title from “{entry['fromTitle']}”")
-    before, after = entry.get("fromPriority"), entry.get("toPriority")
-    if before != after and after is not None:
-        found.append(f"changed priority from {before} to {after}")
-    return found
 
 
 def _at(entry: dict[str, Any]) -> int | None:

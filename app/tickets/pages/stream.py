@@ -17,6 +17,7 @@ from app.database.session import by_id, reading
 from app.markdown import Targets
 from app.text.diff import compare
 from app.tickets import page_queries, stream_queries
+from app.tickets.importing import history_of
 from app.tickets.links import LINK_CHANGED
 from app.tickets.page_queries import TicketPageData
 from app.tickets.pages import feed
@@ -174,11 +175,22 @@ def position(ticket_id: str, events: Sequence[dict[str, Any]]) -> dict[str, Any]
 
 def _bodies(subject: TicketPageData, comments: Comments) -> dict[str, str]:
     bodies = {
-        f"c{comment['id']}": comment["body"]
+        f"c{comment['id']}": _unfolded(comment["body"])
         for comment in comments
         if comment["deleted_at"] is None
     }
     return {BODY: subject.ticket["body"], **bodies}
+
+
+def _unfolded(body: str) -> str:
+    """The text of a comment; of an imported history, which is folded, without its title."""
+    history = history_of(body)
+    return history[1] if history else body
+
+
+def _titled(comment: dict[str, Any]) -> dict[str, Any]:
+    history = history_of(comment["body"])
+    return {"history": history[0]} if history else {}
 
 
 def _targets(subject: TicketPageData, comments: Comments) -> Targets:
@@ -196,7 +208,9 @@ def lay_out(
     html = html_of(_bodies(subject, comments), targets or _targets(subject, comments))
     subject.ticket["html"] = html[BODY].html
     return [
-        {**comment, "html": html[key].html} if (key := f"c{comment['id']}") in html else comment
+        {**comment, "html": html[key].html, **_titled(comment)}
+        if (key := f"c{comment['id']}") in html
+        else comment
         for comment in comments
     ]
 

@@ -1,0 +1,37 @@
+"""What an entry of the history of an issue in Linear changed, in words."""
+
+from typing import Any
+
+from app.importing.trackers.download import entries
+
+_PRIORITY_NAMES = ("none", "urgent", "high", "medium", "low")
+
+
+def named(value: Any, key: str = "name") -> str:
+    return str(value.get(key) or "") if isinstance(value, dict) else ""
+
+
+def words(entry: dict[str, Any]) -> list[str]:
+    """What one entry of the history changed."""
+    found = []
+    for title, kind in (("state", "State"), ("assignee", "Assignee")):
+        old, new = named(entry.get(f"from{kind}")), named(entry.get(f"to{kind}"))
+        if old and new:
+            found.append(f"changed {title} from {old} to {new}")
+        elif old or new:
+            found.append(f"set {title} to {new}" if new else f"removed {title} {old}")
+    for verb in ("added", "removed"):
+        names = ", ".join(named(one) for one in entries(entry.get(f"{verb}Labels")))
+        if names:
+            found.append(f"{verb} label {names}")
+    if entry.get("fromTitle") and entry.get("toTitle"):
+        old, new = entry["fromTitle"], entry["toTitle"]
+        found.append(f"changed the title from “{old}” to “{new}”")
+    before, after = entry.get("fromPriority"), entry.get("toPriority")
+    if before != after and after is not None:
+        found.append(f"changed priority from {_priority(before)} to {_priority(after)}")
+    return found
+
+
+def _priority(value: Any) -> str:
+    return _PRIORITY_NAMES[int(value)] if value in range(5) else "none"
