@@ -104,6 +104,7 @@ def measured(options: argparse.Namespace) -> Iterator[tuple[str, Any]]:
         environment = {**os.environ, "INSTANCE_DIR": str(Path(directory)), "GITHUB_TOKEN": "bench"}
         if options.database_url:
             environment["DATABASE_URL"] = options.database_url
+            environment["SECRET_KEY"] = "for the time of a measurement only"
         flask(environment, "setup-admin", "--username", "ada", "--password", "correct lamp 77")
         flask(environment, "projects", "create", "LAMP", "Lamps")
         command = ["import", "github", "octo/lamp", "--url", ready.get(), "--project", "LAMP"]
