@@ -7,6 +7,8 @@ class docstring is public: the OpenAPI document shows it.
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from app.core import messages
+
 Details = dict[str, Any]
 
 
@@ -36,7 +38,7 @@ class Unauthenticated(DomainError):
 
     code = "auth.unauthenticated"
     status = 401
-    message = "Log in or send an API key."
+    message = messages.LOG_IN
 
 
 class InvalidCredentials(DomainError):
@@ -46,7 +48,7 @@ class InvalidCredentials(DomainError):
     status = 401
     # The user of the credential, if known; only for the audit log.
     user_id: str | None = None
-    message = "The credentials are not valid."
+    message = messages.CREDENTIALS_INVALID
 
 
 class AmbiguousCredentials(DomainError):
@@ -54,7 +56,7 @@ class AmbiguousCredentials(DomainError):
 
     code = "auth.ambiguous_credentials"
     status = 401
-    message = "Send either a session cookie or an X-API-Key header, not both."
+    message = messages.TWO_CREDENTIALS
 
 
 FORBIDDEN_MESSAGES = {
@@ -89,7 +91,7 @@ class Forbidden(DomainError):
 
     def __init__(self, reason: str, **details: Any) -> None:
         super().__init__(
-            FORBIDDEN_MESSAGES.get(reason, "You do not have permission to do this."),
+            FORBIDDEN_MESSAGES.get(reason, messages.FORBIDDEN),
             {"reason": reason, **details},
         )
 
@@ -113,11 +115,11 @@ class ReadOnlyBot(DomainError):
     audit_event = "auth.bot.write_attempt_in_read_mode"
 
     def __init__(self, *, is_paused: bool = False, is_paused_alone: bool = False) -> None:
-        message = "This bot has read-only access."
+        message = messages.READ_ONLY_BOT
         if is_paused:
-            message = "All bots are paused. They can only read until a person resumes them."
+            message = messages.ALL_BOTS_PAUSED
         elif is_paused_alone:
-            message = "This bot is paused. It can only read until a person resumes it."
+            message = messages.BOT_PAUSED
         super().__init__(message)
         self.is_paused = is_paused or is_paused_alone
 
@@ -127,7 +129,7 @@ class CurrentPasswordInvalid(DomainError):
 
     code = "auth.current_password_invalid"
     status = 400
-    message = "The current password is incorrect."
+    message = messages.CURRENT_PASSWORD_INCORRECT
 
 
 class PasswordTooShort(DomainError):
@@ -135,7 +137,7 @@ class PasswordTooShort(DomainError):
 
     code = "validation.password_too_short"
     status = 400
-    message = "The password must be at least 12 characters long."
+    message = messages.PASSWORD_TOO_SHORT
 
 
 class PasswordTooCommon(DomainError):
@@ -143,10 +145,7 @@ class PasswordTooCommon(DomainError):
 
     code = "validation.password_too_common"
     status = 400
-    message = (
-        "This password is too easy to guess. It is a common password, or contains the username "
-        "or the name of this service."
-    )
+    message = messages.PASSWORD_TOO_COMMON
 
 
 class PasswordUnchanged(DomainError):
@@ -154,7 +153,7 @@ class PasswordUnchanged(DomainError):
 
     code = "validation.password_unchanged"
     status = 400
-    message = "The new password must be different from the current one."
+    message = messages.PASSWORD_UNCHANGED
 
 
 class RequestInvalid(DomainError):
@@ -175,7 +174,7 @@ class RequestInvalid(DomainError):
         ]
         more += len(errors) - len(listed)
         super().__init__(
-            "The request is invalid.", {"errors": listed, **({"more": more} if more else {})}
+            messages.REQUEST_INVALID, {"errors": listed, **({"more": more} if more else {})}
         )
         self.errors = listed
 
@@ -195,7 +194,7 @@ class InvalidField(DomainError):
 
     def __init__(self, field: str, reason: str, message: str = "", *, status: int = 422) -> None:
         super().__init__(
-            message or f"{field} is invalid: {reason.replace('_', ' ')}.",
+            message or messages.field_invalid(field, reason.replace("_", " ")),
             {"field": field, "reason": reason},
         )
         self.status = status
@@ -209,7 +208,7 @@ class NotFound(DomainError):
 
     def __init__(self, resource: str, identifier: str) -> None:
         super().__init__(
-            f"{resource.replace('_', ' ').capitalize()} not found.",
+            messages.not_found(resource.replace("_", " ").capitalize()),
             {"resource": resource, "id": identifier},
         )
 
@@ -222,7 +221,7 @@ class Gone(DomainError):
 
     def __init__(self, resource: str, identifier: str) -> None:
         super().__init__(
-            f"This {resource.replace('_', ' ')} was deleted.",
+            messages.gone(resource.replace("_", " ")),
             {"resource": resource, "id": identifier},
         )
 
@@ -244,9 +243,7 @@ class RateLimited(DomainError):
     status = 429
 
     def __init__(self, retry_after_seconds: int) -> None:
-        super().__init__(
-            "Too many attempts. Try again later.", {"retry_after_seconds": retry_after_seconds}
-        )
+        super().__init__(messages.TOO_MANY_ATTEMPTS, {"retry_after_seconds": retry_after_seconds})
         self.headers = {"Retry-After": str(retry_after_seconds)}
 
 
@@ -257,7 +254,7 @@ class RequestTooLarge(DomainError):
     status = 413
 
     def __init__(self, limit: int) -> None:
-        super().__init__("The request body is too large.", {"limit_bytes": limit})
+        super().__init__(messages.BODY_TOO_LARGE, {"limit_bytes": limit})
 
 
 class RequestMalformed(DomainError):
@@ -266,8 +263,8 @@ class RequestMalformed(DomainError):
     code = "request.malformed"
 
     def __init__(self, status: int = 400) -> None:
-        messages = {414: "The URL is too long.", 431: "The headers are too long."}
-        super().__init__(messages.get(status, "This is not a valid HTTP request."))
+        messages = {414: messages.URL_TOO_LONG, 431: messages.HEADERS_TOO_LONG}
+        super().__init__(messages.get(status, messages.NOT_HTTP))
         self.status = status
 
 
@@ -276,7 +273,7 @@ class RequestMisdirected(DomainError):
 
     code = "request.misdirected"
     status = 421
-    message = "This host name is not allowed. Add it to BASE_URL or ALLOWED_HOSTS."
+    message = messages.HOST_NOT_ALLOWED
 
 
 class RequestTimeout(DomainError):
@@ -284,7 +281,7 @@ class RequestTimeout(DomainError):
 
     code = "request.timeout"
     status = 408
-    message = "Timed out waiting for the request body."
+    message = messages.BODY_TIMED_OUT
 
 
 class MethodNotAllowed(DomainError):
@@ -294,7 +291,7 @@ class MethodNotAllowed(DomainError):
     status = 405
 
     def __init__(self, allowed: list[str]) -> None:
-        super().__init__("This method is not allowed.", {"allowed": sorted(allowed)})
+        super().__init__(messages.METHOD_NOT_ALLOWED, {"allowed": sorted(allowed)})
         self.headers = {"Allow": ", ".join(sorted(allowed))}
 
 
@@ -303,4 +300,4 @@ class Unavailable(DomainError):
 
     code = "server.unavailable"
     status = 503
-    message = "The service is temporarily unavailable. Try again shortly."
+    message = messages.UNAVAILABLE

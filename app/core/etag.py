@@ -2,6 +2,7 @@
 
 import re
 
+from app.core import messages
 from app.core.errors import Conflict
 
 _TAG = re.compile(r'(?:W/)?"([^"]*)"')
@@ -23,6 +24,4 @@ def matches(header: str, current: str) -> bool:
 def check_if_match(header: str | None, current: str) -> None:
     """Raise Conflict ``etag_mismatch`` if the header is given and does not match."""
     if header is not None and not matches(header, current):
-        raise Conflict(
-            "etag_mismatch", "This has changed since you read it. Read it again.", etag=current
-        )
+        raise Conflict("etag_mismatch", messages.CHANGED_SINCE_READ, etag=current)

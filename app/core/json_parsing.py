@@ -7,6 +7,8 @@ beyond 2**53, nesting deeper than 32.
 import json
 from typing import Any
 
+from app.core import messages
+
 MAX_DEPTH = 32
 MAX_INTEGER = 1 << 53
 MAX_DIGITS = 19
@@ -30,9 +32,9 @@ def loads(raw: bytes) -> Any:
     except JsonInvalid:
         raise
     except UnicodeDecodeError as error:
-        raise JsonInvalid("The body is not UTF-8.") from error
+        raise JsonInvalid(messages.NOT_UTF8) from error
     except (ValueError, RecursionError) as error:
-        raise JsonInvalid("The body is not valid JSON.") from error
+        raise JsonInvalid(messages.NOT_JSON) from error
     if "\\ud" in text.lower():
         _check_surrogates(parsed)
     return parsed
@@ -40,21 +42,21 @@ def loads(raw: bytes) -> Any:
 
 def _integer(digits: str) -> int:
     if len(digits) > MAX_DIGITS:
-        raise JsonInvalid("A number is out of range.")
+        raise JsonInvalid(messages.NUMBER_OUT_OF_RANGE)
     number = int(digits)
     if abs(number) > MAX_INTEGER:
-        raise JsonInvalid("A number is out of range.")
+        raise JsonInvalid(messages.NUMBER_OUT_OF_RANGE)
     return number
 
 
 def _constant(name: str) -> Any:
-    raise JsonInvalid(f"{name} is not valid JSON.")
+    raise JsonInvalid(messages.no_valid_json(name))
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     parsed = dict(pairs)
     if len(parsed) != len(pairs):
-        raise JsonInvalid("An object has a duplicate key.")
+        raise JsonInvalid(messages.DUPLICATE_KEY)
     return parsed
 
 
@@ -76,7 +78,7 @@ def _check_depth(text: str) -> None:
         elif character in "[{":
             depth += 1
             if depth > MAX_DEPTH:
-                raise JsonInvalid("The JSON is nested too deeply.")
+                raise JsonInvalid(messages.NESTED_TOO_DEEPLY)
         elif character in "]}":
             depth -= 1
 
@@ -87,7 +89,7 @@ def _check_surrogates(value: Any) -> None:
         try:
             value.encode("utf-8")
         except UnicodeEncodeError as error:
-            raise JsonInvalid("A string contains a lone surrogate.") from error
+            raise JsonInvalid(messages.LONE_SURROGATE) from error
     elif isinstance(value, dict):
         for key, inner in value.items():
             _check_surrogates(key)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from app.core import messages
 from app.core.errors import InvalidField
 
 NAME_LENGTH = 200
@@ -22,7 +23,7 @@ def checked(value: str, field: str, longest: int) -> str:
     if "\x00" in value:
         raise InvalidField(field, "nul_character")
     if len(value) > longest:
-        raise InvalidField(field, "too_long", f"{field} must be at most {longest} characters.")
+        raise InvalidField(field, "too_long", messages.too_long(field, longest))
     return value
 
 
@@ -30,7 +31,7 @@ def line(value: str, field: str, longest: int = NAME_LENGTH) -> str:
     """A title or name: stripped, not blank, at most ``longest`` characters; raises InvalidField."""
     stripped = checked(value, field, len(value)).strip()
     if not stripped:
-        raise InvalidField(field, "blank", f"{field} must not be blank.")
+        raise InvalidField(field, "blank", messages.blank(field))
     return checked(stripped, field, longest)
 
 
@@ -42,7 +43,7 @@ def body(value: str, field: str = "body", longest: int = BODY_LENGTH) -> str:
 def filled_body(value: str, field: str = "body", longest: int = BODY_LENGTH) -> str:
     """A body that must not be blank; raises InvalidField."""
     if not checked(value, field, longest).strip():
-        raise InvalidField(field, "blank", f"{field} must not be blank.")
+        raise InvalidField(field, "blank", messages.blank(field))
     return value
 
 
@@ -55,7 +56,7 @@ def matching(value: str, field: str, pattern: re.Pattern[str], hint: str) -> str
 
 def color(value: str, field: str = "color") -> str:
     """A color such as ``#64748b``; raises InvalidField."""
-    return matching(value, field, COLOR_PATTERN, f"{field} must be a color such as #64748b.")
+    return matching(value, field, COLOR_PATTERN, messages.not_a_color(field))
 
 
 def whole(value: str) -> int | None:

@@ -8,6 +8,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, InterfaceError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from app.core.errors import Unavailable
+from app.database import messages
 
 # PostgreSQL: connection lost, shutting down, out of resources, read-only after a failover, lock and
 # statement timeouts, disk full.
@@ -58,7 +59,7 @@ def outage_in_words(error: Unavailable) -> str:
     if not isinstance(cause, DBAPIError):
         return error.message
     first_line = str(cause.orig).partition("\n")[0]
-    return f"The database cannot be reached: {first_line}"
+    return messages.cannot_be_reached(first_line)
 
 
 # Serialization failure; deadlock; a foreign key to a row that was deleted meanwhile, which the next

@@ -20,7 +20,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from app.core import ids
 from app.core.clock import HOUR_MS, now_ms
 from app.core.errors import Conflict, DomainError, Forbidden, InvalidField, NotFound
-from app.database import encryption
+from app.database import encryption, messages
 from app.database.columns import Id, Moment, id_key, short_text
 from app.database.session import Base, is_postgresql, savepoint, session
 
@@ -129,15 +129,13 @@ def _stored(actor_user_id: str, key_hash: str, key: str, request_fingerprint: st
         )
     ).one()
     if row.fingerprint != request_fingerprint or row.status is None or row.sealed is None:
-        raise Conflict(
-            "idempotency_mismatch", "This Idempotency-Key was used for a different request."
-        )
+        raise Conflict("idempotency_mismatch", messages.KEY_OF_ANOTHER_REQUEST)
     try:
         content = orjson.loads(encryption.decrypt(row.sealed, f"idempotency:{key}"))
     except InvalidTag:
         raise Conflict(
             "idempotency_mismatch",
-            "The response stored for this Idempotency-Key needs a different SECRET_KEY.",
+            messages.KEY_OF_ANOTHER_SECRET,
         ) from None
     return StoredAnswer(row.status, content["body"].encode(), content["headers"])
 

@@ -17,6 +17,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from app.core.errors import InvalidField
 from app.core.ids import UUID_PATTERN
+from app.database import messages
 from app.database.session import AnyRow, AnySelect, Prepared, session
 
 DEFAULT_LIMIT = 50
@@ -74,7 +75,7 @@ def decode(text: str, kind: str) -> Cursor:
 
 
 def _malformed() -> InvalidField:
-    return InvalidField("cursor", "malformed", "The cursor is from another list.", status=400)
+    return InvalidField("cursor", "malformed", messages.CURSOR_OF_ANOTHER_LIST, status=400)
 
 
 def _verified(content: Any, kind: str) -> Cursor:

@@ -10,7 +10,7 @@ from app.core.clock import now_ms
 from app.core.errors import InvalidField
 from app.database.locks import Lock, acquire
 from app.database.session import session
-from app.files import detection, images
+from app.files import detection, images, messages
 from app.files.models import FileContent, StoredFile
 from app.files.store import NewContent, Store, store_of
 from app.http.multipart import ReceivedFile
@@ -40,12 +40,12 @@ def prepare(settings: Settings, received: ReceivedFile) -> PreparedFile:
     Raises InvalidField for an empty file or a type that is not taken.
     """
     if not received.size:
-        raise InvalidField(FIELD, "empty", "The file is empty.")
+        raise InvalidField(FIELD, "empty", messages.EMPTY)
     name = detection.clean_name(received.name)
     with received.path.open("rb") as file:
         kind = detection.media_type(file.read(detection.HEAD_BYTES), name)
     if not detection.is_allowed(kind, settings.files_types):
-        message = f"Files of the type {kind} are not allowed here."
+        message = messages.type_not_allowed(kind)
         raise InvalidField(FIELD, "type_not_allowed", message)
     prepared = None
     if kind in images.MEDIA_TYPES.values():
@@ -110,7 +110,7 @@ def _check_room(contents: list[NewContent], quota: int) -> None:
     """Refuse what would not fit if it were new, so that nobody learns what is stored already."""
     stored = session.scalar(select(func.sum(FileContent.size))) or 0
     if stored + sum(content.size for content in contents) > quota:
-        raise InvalidField(FIELD, "quota_exceeded", "There is no room for more files.")
+        raise InvalidField(FIELD, "quota_exceeded", messages.NO_ROOM)
 
 
 def _insert_content(store: Store, content: NewContent) -> None:

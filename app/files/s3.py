@@ -14,6 +14,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from app.core.errors import Unavailable
+from app.files import messages
 from app.files.store import GRACE_SECONDS, PIECE_BYTES, ContentMissing, NewContent
 
 T = TypeVar("T")
@@ -55,9 +56,9 @@ class S3Store:
         except ClientError as error:
             if error.response.get("Error", {}).get("Code") in _ABSENT:
                 raise ContentMissing(sha256) from error
-            raise Unavailable("The store of files does not answer.") from error
+            raise Unavailable(messages.STORE_DOES_NOT_ANSWER) from error
         except BotoCoreError as error:
-            raise Unavailable("The store of files does not answer.") from error
+            raise Unavailable(messages.STORE_DOES_NOT_ANSWER) from error
 
     def _named(self, sha256: str) -> dict[str, str]:
         return {"Bucket": self._bucket, "Key": self._key(sha256)}

@@ -14,6 +14,7 @@ from werkzeug.exceptions import RequestEntityTooLarge
 from werkzeug.sansio.multipart import Data, Epilogue, Field, File, MultipartDecoder, NeedData
 
 from app.core.errors import InvalidField, RequestTooLarge, Unavailable, one_error
+from app.http import messages
 
 FORM_TYPE = "multipart/form-data"
 # What a body may have beside its file: boundaries, headers and short fields.
@@ -70,7 +71,7 @@ def received_form(request: Request, folder: Path, most_bytes: int) -> Iterator[M
     Unavailable where there is no room.
     """
     if request.mimetype != FORM_TYPE:
-        raise one_error(["body"], f"Send Content-Type: {FORM_TYPE}.", "content_type")
+        raise one_error(["body"], messages.send_content_type(FORM_TYPE), "content_type")
     boundary = request.mimetype_params.get("boundary", "")
     if not boundary.isascii() or not 0 < len(boundary) <= _LONGEST_BOUNDARY:
         raise _malformed()
@@ -78,13 +79,13 @@ def received_form(request: Request, folder: Path, most_bytes: int) -> Iterator[M
     try:
         yield reader.read(_chunks(request, most_bytes), boundary.encode())
     except OSError as error:
-        raise Unavailable("The file cannot be stored. The disk may be full.") from error
+        raise Unavailable(messages.FILE_NOT_STORED) from error
     finally:
         reader.close()
 
 
 def _malformed() -> Exception:
-    return one_error(["body"], "The body is not a valid multipart form.", "invalid_value")
+    return one_error(["body"], messages.NOT_A_FORM, "invalid_value")
 
 
 def _chunks(request: Request, most_bytes: int) -> Iterator[bytes]:
@@ -144,7 +145,7 @@ class _FormReader:
         self._text.clear()
         if isinstance(part, File):
             if self._files:
-                raise one_error(["body", name], "Send one file at a time.", "too_long")
+                raise one_error(["body", name], messages.ONE_FILE_AT_A_TIME, "too_long")
             descriptor, path = tempfile.mkstemp(dir=self._folder, prefix="received-")
             self._paths.append(Path(path))
             self._file = os.fdopen(descriptor, "wb")

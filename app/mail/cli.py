@@ -4,7 +4,7 @@ import click
 
 from app.config import settings_at_hand
 from app.core import ids
-from app.mail import outbox, writing
+from app.mail import messages, outbox, writing
 from app.mail.outbox import HeldMail, Outcome
 from app.mail.smtp import Addressed, send_all
 from app.mail.writing import Letter
@@ -24,14 +24,14 @@ def test(address: str) -> None:
     """
     settings = settings_at_hand()
     if not outbox.is_on():
-        raise click.ClickException("Mail is off. Set SMTP_URL and MAIL_FROM.")
+        raise click.ClickException(messages.OFF)
     if not address.isascii() or not address.isprintable() or address.count("@") != 1:
-        raise click.UsageError("Specify an address such as ada@example.org.")
+        raise click.UsageError(messages.SPECIFY_AN_ADDRESS)
     letter = Letter(
-        subject=f"Test message from {settings.app_name}",
-        heading="It works",
-        paragraphs=(f"{settings.app_name} can send mail through your server.",),
-        reason="Sent by flask mail test.",
+        subject=messages.test_subject(settings.app_name),
+        heading=messages.TEST_HEADING,
+        paragraphs=(messages.test_text(settings.app_name),),
+        reason=messages.TEST_REASON,
     )
     mail_id = ids.new_id()
     outcomes: list[Outcome] = []
@@ -46,5 +46,5 @@ def test(address: str) -> None:
     )
     (outcome,) = outcomes
     if outcome.error is not None:
-        raise click.ClickException(f"Not sent: {outcome.error}")
-    click.echo(f"The server took the message for {address}.")
+        raise click.ClickException(messages.not_sent(outcome.error))
+    click.echo(messages.sent(address))

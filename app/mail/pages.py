@@ -4,7 +4,7 @@ from flask import Blueprint, Response, request
 
 from app.core.errors import InvalidField
 from app.database.session import reading
-from app.mail import outbox
+from app.mail import messages, outbox
 from app.web.guard import actor
 from app.web.render import go, page
 
@@ -13,12 +13,12 @@ pages = Blueprint("mail_pages", __name__)
 LOG = "/mail"
 SHOWN = 50
 KINDS = {
-    "confirm": "Confirm address",
-    "changed": "Address changed",
-    "reset": "Password reset",
-    "invitation": "Invitation",
-    "notice": "Notice",
-    "digest": "Daily digest",
+    "confirm": messages.CONFIRM_ADDRESS,
+    "changed": messages.ADDRESS_CHANGED,
+    "reset": messages.PASSWORD_RESET,
+    "invitation": messages.INVITATION,
+    "notice": messages.NOTICE,
+    "digest": messages.DAILY_DIGEST,
 }
 
 

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from app.config import Settings
 from app.environment import MailServer, mail_server
 from app.http.time_limit import Guard
+from app.mail import messages
 from app.mail.outbox import HeldMail, Outcome
 
 log = logging.getLogger(__name__)
@@ -24,12 +25,12 @@ SESSION_SECONDS = 240.0
 UNTRIED = Outcome(is_untried=True)
 # The first that fits describes a failure.
 _KNOWN: tuple[tuple[type[Exception], str], ...] = (
-    (smtplib.SMTPNotSupportedError, "the server does not offer STARTTLS or a login"),
-    (ssl.SSLError, "TLS: the certificate or handshake was rejected"),
-    (socket.gaierror, "the name of the mail server could not be resolved"),
-    (ConnectionRefusedError, "connection refused"),
-    (smtplib.SMTPException, "the mail server closed the connection"),
-    (OSError, "the connection failed"),
+    (smtplib.SMTPNotSupportedError, messages.NO_STARTTLS_OR_LOGIN),
+    (ssl.SSLError, messages.TLS_REJECTED),
+    (socket.gaierror, messages.SERVER_UNRESOLVED),
+    (ConnectionRefusedError, messages.CONNECTION_REFUSED),
+    (smtplib.SMTPException, messages.CONNECTION_CLOSED),
+    (OSError, messages.CONNECTION_FAILED),
 )
 
 
@@ -156,7 +157,7 @@ def _send_each(
 def _failed(problem: Exception, guard: Guard, *, is_of_server: bool = False) -> Outcome:
     """What to note of a failure; refusals of a mail or its recipient for good are not repeated."""
     if guard.has_fired or "timed out" in str(problem):
-        return Outcome("timeout: the mail server took too long", is_transient=True)
+        return Outcome(messages.TOO_LONG, is_transient=True)
     refused = problem
     if isinstance(problem, smtplib.SMTPRecipientsRefused):
         refused = smtplib.SMTPResponseException(*next(iter(problem.recipients.values())))
@@ -175,4 +176,4 @@ def _words(problem: Exception) -> str:
         if isinstance(problem, kind):
             return words
     log.error("a mail failed in an unforeseen way", exc_info=problem)
-    return f"internal error: {type(problem).__name__}"
+    return messages.internal_error(type(problem).__name__)

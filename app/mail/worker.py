@@ -10,7 +10,7 @@ from app.config import Settings
 from app.core.context import request_id
 from app.core.errors import Unavailable
 from app.database.session import reading, run_write, session
-from app.mail import outbox, writing
+from app.mail import messages, outbox, writing
 from app.mail.models import Mail
 from app.mail.outbox import HeldMail, Outcome
 from app.mail.smtp import UNTRIED, Addressed, send_all
@@ -90,7 +90,7 @@ def _written(claimed: HeldMail, settings: Settings) -> Addressed | Outcome:
         return UNTRIED
     except Exception as problem:
         log.exception("a mail could not be written", extra={"mail": claimed.mail_id})
-        return Outcome(f"internal error: {type(problem).__name__}", is_transient=True)
+        return Outcome(messages.internal_error(type(problem).__name__), is_transient=True)
 
 
 def _end(claimed: HeldMail, outcome: Outcome) -> None:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from pygments.token import STANDARD_TYPES
 
+from app.markdown import messages
 from app.markdown.values import Profile
 
 SCHEMES = frozenset({"http", "https", "mailto"})
@@ -56,7 +57,7 @@ ALLOWED = {
             "pre": {"tabindex": {"0"}},
             "img": {"loading": {"lazy"}},
             "table": {"tabindex": {"0"}},
-            "input": {"type": {"checkbox"}, "aria-label": {"Done", "To do"}},
+            "input": {"type": {"checkbox"}, "aria-label": {messages.DONE, messages.TO_DO}},
         },
         classes={
             "a": set(LINK_CLASSES),

@@ -14,7 +14,7 @@ from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
 from app.core.cache import Cache
-from app.markdown import library
+from app.markdown import library, messages
 from app.markdown.budget import RenderBudget, TooSlow
 from app.markdown.marks import (
     MARK,
@@ -119,7 +119,7 @@ def wiki_link(token: Token, targets: Targets) -> str:
             target = targets.pages.get(slug, Broken())
             if isinstance(target, Resolved) and not has_words:
                 shown = target.title
-            return _to_target(target, shown, "wikilink", f"There is no page {slug}")
+            return _to_target(target, shown, "wikilink", messages.no_page(slug))
         case TicketLink(display_id, shown, is_bare, has_words):
             target = targets.tickets.get(display_id, Broken())
             if isinstance(target, Broken):
@@ -127,7 +127,7 @@ def wiki_link(token: Token, targets: Targets) -> str:
                     return escape(shown)
             elif not is_bare and not has_words:
                 return _to_target(target, f"{shown} {target.title}", "ticket-link is-titled", "")
-            return _to_target(target, shown, "ticket-link", f"There is no ticket {display_id}")
+            return _to_target(target, shown, "ticket-link", messages.no_ticket(display_id))
         case UserMention(username, shown):
             return _mention(targets.users.get(username), shown)
         case _:

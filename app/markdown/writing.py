@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from html import escape, unescape
 from xml.etree.ElementTree import Element
 
+from app.markdown import messages
 from app.markdown.addresses import is_external
 from app.markdown.allowed import REL
 from app.markdown.budget import check
@@ -135,7 +136,7 @@ def _item(page: HtmlPage, element: Element) -> None:
         done = task.group(1) != " "
         box = (
             f'<input type="checkbox" disabled{" checked" if done else ""}'
-            f' aria-label="{"Done" if done else "To do"}">'
+            f' aria-label="{messages.DONE if done else messages.TO_DO}">'
         )
         page.out.append('<li class="task">')
         if first is None:

@@ -22,7 +22,8 @@ from app.database.failures import is_outage
 from app.database.session import reading
 from app.http.current import current_g, current_request, read_body
 from app.http.flask_app import SEGMENT_KEY, Reply
-from app.mcp.messages import (
+from app.mcp import messages
+from app.mcp.jsonrpc import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
     INVALID_REQUEST,
@@ -83,9 +84,9 @@ def _respond(config: EndpointConfig, request: Request, token: str) -> Response:
     settings = settings_at_hand()
     origin = request.headers.get("Origin")
     if origin is not None and not settings.own_address.is_origin(origin):
-        raise ProtocolError(INVALID_REQUEST, "This origin is not allowed.", status=403)
+        raise ProtocolError(INVALID_REQUEST, messages.ORIGIN_NOT_ALLOWED, status=403)
     if request.method != "POST":
-        error = ProtocolError(INVALID_REQUEST, "Use POST.", status=405)
+        error = ProtocolError(INVALID_REQUEST, messages.USE_POST, status=405)
         response = _send(error.body, error.status)
         response.headers["Allow"] = "POST"
         return response
@@ -124,9 +125,9 @@ def _parse(request: Request, raw: bytes) -> ParsedRequest:
 
 def _check_types(request: Request) -> None:
     if request.mimetype != JSON:
-        raise ProtocolError(INVALID_REQUEST, f"Send Content-Type: {JSON}.", status=415)
+        raise ProtocolError(INVALID_REQUEST, messages.send_content_type(JSON), status=415)
     if not _accepts_json(request.headers.get("Accept", "")):
-        raise ProtocolError(INVALID_REQUEST, f"Send Accept: {JSON}.", status=406)
+        raise ProtocolError(INVALID_REQUEST, messages.send_accept(JSON), status=406)
 
 
 # Cached, as clients send the same header with each call.
@@ -156,7 +157,7 @@ def _call_method(config: EndpointConfig, token: str, parsed: ParsedRequest) -> R
             raise
         log.exception("a method failed", extra={"method_name": message.method[:128]})
         raise ProtocolError(
-            INTERNAL_ERROR, "Internal error", status=200, request_id=message.id
+            INTERNAL_ERROR, messages.INTERNAL_ERROR, status=200, request_id=message.id
         ) from error
     if is_modern:
         content = modern_result(content, config.server, ttl_ms=method.ttl_ms)
@@ -180,9 +181,7 @@ def _call_tool(
     name, arguments = message.params.get("name"), message.params.get("arguments")
     problem = parsed.error
     if problem is None and not (isinstance(name, str) and isinstance(arguments, dict | None)):
-        problem = ProtocolError(
-            INVALID_PARAMS, "tools/call takes name, a string, and arguments, an object."
-        )
+        problem = ProtocolError(INVALID_PARAMS, messages.CALL_INVALID)
     invocation = Invocation(
         config,
         token,

@@ -19,8 +19,8 @@ from app.core.waiting import NewsAwaited
 from app.database import idempotency, pagination
 from app.database.session import reading, run_write
 from app.http.current import current_g
-from app.mcp import parameters, tool_log
-from app.mcp.messages import (
+from app.mcp import messages, parameters, tool_log
+from app.mcp.jsonrpc import (
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
     RESOURCE_NOT_FOUND,
@@ -82,7 +82,7 @@ def method_of(message: Message, *, is_modern: bool) -> Method:
     if method is None or not (method.modern if is_modern else method.legacy):
         raise ProtocolError(
             METHOD_NOT_FOUND,
-            f"Method not found: {message.method[:128]}",
+            messages.method_not_found(message.method[:128]),
             status=404 if is_modern else 200,
             request_id=message.id,
         )
@@ -93,7 +93,7 @@ def initialize(call: MethodCall) -> dict[str, Any]:
     """The handshake of legacy versions; no session is kept."""
     requested = call.message.params.get("protocolVersion")
     if not isinstance(requested, str):
-        raise ProtocolError(INVALID_PARAMS, "protocolVersion must be a string.", status=200)
+        raise ProtocolError(INVALID_PARAMS, messages.VERSION_NOT_A_STRING, status=200)
     return {
         "protocolVersion": negotiated(requested),
         "capabilities": CAPABILITIES,
@@ -130,7 +130,7 @@ def _refuse_cursor(call: MethodCall) -> None:
 def _wrong_cursor(call: MethodCall) -> ProtocolError:
     return ProtocolError(
         INVALID_PARAMS,
-        "The cursor is from another list.",
+        messages.CURSOR_OF_ANOTHER_LIST,
         status=call.error_status,
         data={"code": "validation.invalid_field", "details": {"field": "cursor"}},
     )
@@ -172,7 +172,7 @@ def read_resource(call: MethodCall) -> dict[str, Any]:
     """One resource; every read is audited, refused ones too."""
     uri = call.message.params.get("uri")
     if not isinstance(uri, str):
-        raise ProtocolError(INVALID_PARAMS, "uri must be a string.", status=call.error_status)
+        raise ProtocolError(INVALID_PARAMS, messages.URI_NOT_A_STRING, status=call.error_status)
     require(call.config.catalog.lane(uri))
     status = "ok"
     with_log: WithLog = []
@@ -211,7 +211,7 @@ def get_prompt(call: MethodCall) -> dict[str, Any]:
     name, arguments = params.get("name"), params.get("arguments") or {}
     prompt = call.config.catalog.prompts.get(name) if isinstance(name, str) else None
     if prompt is None:
-        raise ProtocolError(INVALID_PARAMS, "Unknown prompt.", status=call.error_status)
+        raise ProtocolError(INVALID_PARAMS, messages.UNKNOWN_PROMPT, status=call.error_status)
     known = {argument: is_required for argument, _, is_required in prompt.arguments}
     fits = (
         isinstance(arguments, dict)
@@ -220,8 +220,8 @@ def get_prompt(call: MethodCall) -> dict[str, Any]:
         and all(arguments.get(one, "").strip() for one, is_required in known.items() if is_required)
     )
     if not fits:
-        named = ", ".join(f"{one} (required)" if known[one] else one for one in known)
-        message = f"Arguments: {named}. Each is a string of at most {PROMPT_LENGTH} characters."
+        named = ", ".join(messages.required(one) if known[one] else one for one in known)
+        message = messages.prompt_arguments(named, PROMPT_LENGTH)
         raise ProtocolError(INVALID_PARAMS, message, status=call.error_status)
     try:
         with reading():
@@ -284,7 +284,7 @@ class Invocation:
                 raise self.problem
             if tool is None:
                 status = "unknown_tool"
-                raise ProtocolError(INVALID_PARAMS, f"Unknown tool: {self.name[:128]}", status=200)
+                raise ProtocolError(INVALID_PARAMS, messages.unknown_tool(self.name), status=200)
             return tool_result(self._call(tool))
         except ProtocolError as error:
             message = error.message
@@ -300,7 +300,7 @@ class Invocation:
             return tool_result(body, is_error=True)
         except Exception:
             log.exception("a tool failed", extra={"tool": self.name})
-            status, message = "server.internal", "Something went wrong on our side."
+            status, message = "server.internal", messages.WENT_WRONG
             return tool_result({"error": {"code": status, "message": message}}, is_error=True)
         finally:
             if self.actor.is_bot:

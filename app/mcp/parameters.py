@@ -19,6 +19,7 @@ from typing import Any
 import orjson
 
 from app.core.errors import Details, InvalidField, RequestInvalid
+from app.mcp import messages
 
 LARGEST_PAGE = 100
 DEFAULT_PAGE = 50
@@ -228,7 +229,7 @@ def _problem(name: str, text: str, kind: str) -> Details:
 
 
 def _missing(name: str) -> Details:
-    return _problem(name, "This argument is required.", "missing")
+    return _problem(name, messages.ARGUMENT_REQUIRED, "missing")
 
 
 def raise_missing(name: str) -> None:
@@ -238,10 +239,10 @@ def raise_missing(name: str) -> None:
 
 def _unknown(name: str, known: Mapping[str, Parameter], elsewhere: Mapping[str, str]) -> Details:
     if name in elsewhere:
-        text = f"{name} is not an argument of this tool; use {elsewhere[name]}."
+        text = messages.use_instead(name, elsewhere[name])
     else:
         allowed = ", ".join(name for name, parameter in known.items() if not parameter.hidden)
-        text = f"{name} is not an argument of this tool; it takes: {allowed or 'none'}."
+        text = messages.takes(name, allowed or "none")
     return _problem(name[:128], text[:1000], "unknown_field")
 
 
@@ -250,9 +251,7 @@ def raise_unknown(elsewhere: Mapping[str, str]) -> None:
     if elsewhere:
         raise RequestInvalid(
             [
-                _problem(
-                    name, f"{name} is not an argument of this call; use {use}.", "unknown_field"
-                )
+                _problem(name, messages.use_in_this_call(name, use), "unknown_field")
                 for name, use in elsewhere.items()
             ]
         )
@@ -265,7 +264,7 @@ def _check_limit(known: Mapping[str, Parameter], arguments: dict[str, Any]) -> N
     arguments.setdefault("cursor", None)
     least = known["limit"].minimum or 0
     if not least <= arguments["limit"] <= LARGEST_PAGE:
-        raise InvalidField("limit", "out_of_range", f"limit must be {least} to {LARGEST_PAGE}.")
+        raise InvalidField("limit", "out_of_range", messages.limit_range(least, LARGEST_PAGE))
 
 
 def _read(parameter: Parameter, value: Any, arguments: dict[str, Any]) -> None:
@@ -284,13 +283,13 @@ def _read(parameter: Parameter, value: Any, arguments: dict[str, Any]) -> None:
     for word in read if isinstance(read, list) else [read]:
         if parameter.choices and word not in parameter.choices:
             allowed = ", ".join(parameter.choices)
-            raise _InvalidArgument(f"This must be one of: {allowed}.", "invalid_value")
+            raise _InvalidArgument(messages.not_one_of(allowed), "invalid_value")
     arguments[parameter.name] = parameter.meaning(read) if isinstance(read, str) else read
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise _InvalidArgument("This must be a string.")
+        raise _InvalidArgument(messages.NOT_A_STRING)
     return value
 
 
@@ -300,7 +299,7 @@ def _integer(value: Any) -> int:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):
-        raise _InvalidArgument("This must be an integer.")
+        raise _InvalidArgument(messages.NOT_AN_INTEGER)
     return value
 
 
@@ -308,7 +307,7 @@ def _flag(value: Any) -> bool:
     if isinstance(value, str) and value.lower() in ("true", "false"):
         return value.lower() == "true"
     if not isinstance(value, bool):
-        raise _InvalidArgument("This must be true or false.")
+        raise _InvalidArgument(messages.NOT_A_BOOLEAN)
     return value
 
 
@@ -317,9 +316,9 @@ def _list(value: Any) -> list[Any]:
         try:
             value = orjson.loads(value)
         except orjson.JSONDecodeError as error:
-            raise _InvalidArgument("This must be an array.") from error
+            raise _InvalidArgument(messages.NOT_AN_ARRAY) from error
     if not isinstance(value, list):
-        raise _InvalidArgument("This must be an array.")
+        raise _InvalidArgument(messages.NOT_AN_ARRAY)
     return value
 
 
@@ -327,7 +326,7 @@ def _texts(value: Any) -> list[str]:
     # A single string stands for a list of one.
     items = [value] if isinstance(value, str) and not value.startswith("[") else _list(value)
     if not all(isinstance(item, str) for item in items):
-        raise _InvalidArgument("This must be an array of strings.")
+        raise _InvalidArgument(messages.NOT_STRINGS)
     return items
 
 
@@ -335,9 +334,9 @@ def _edits(value: Any) -> list[dict[str, str]]:
     edits = [value] if isinstance(value, dict) else _list(value)
     for edit in edits:
         if not isinstance(edit, dict) or set(edit) != {"find", "replace"}:
-            raise _InvalidArgument("Each edit must be an object with find and replace.")
+            raise _InvalidArgument(messages.NOT_AN_EDIT)
         if not all(isinstance(part, str) for part in edit.values()):
-            raise _InvalidArgument("find and replace must be strings.")
+            raise _InvalidArgument(messages.EDIT_NOT_STRINGS)
     return edits
 
 
@@ -348,7 +347,7 @@ def _objects(parameter: Parameter, value: Any) -> list[dict[str, Any]]:
     for number, item in enumerate(_list(value)):
         place = f"{parameter.name}[{number}]"
         if not isinstance(item, dict):
-            problems.append(_problem(place, "This must be an object.", "invalid_type"))
+            problems.append(_problem(place, messages.NOT_AN_OBJECT, "invalid_type"))
             continue
         try:
             read.append(load(parameter.fields, item))
@@ -369,7 +368,7 @@ def _day(value: Any) -> str:
         if date.fromisoformat(_text(value)).isoformat() != value:
             raise ValueError(value)
     except ValueError as error:
-        text = "This must be a date such as 2026-11-20."
+        text = messages.NOT_A_DATE
         raise _InvalidArgument(text, "invalid_value") from error
     return str(value)
 
@@ -383,7 +382,7 @@ def _moment(value: Any) -> int:
             raise ValueError(value)
         return int(moment.timestamp() * 1000)
     except (ValueError, OverflowError) as error:
-        text = "This must be a time such as 2026-11-20T19:23:58Z."
+        text = messages.NOT_A_TIME
         raise _InvalidArgument(text, "invalid_value") from error
 
 

@@ -21,7 +21,7 @@ from app.core.redaction import redact, scrub
 from app.database.columns import Id
 from app.database.group_commit import GroupCommit
 from app.database.session import Prepared
-from app.mcp.messages import HEADER_MISMATCH, INVALID_PARAMS, UNSUPPORTED_VERSION
+from app.mcp.jsonrpc import HEADER_MISMATCH, INVALID_PARAMS, UNSUPPORTED_VERSION
 
 ARGUMENTS_BYTES = 4096
 NAME_LENGTH = 128

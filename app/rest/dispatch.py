@@ -32,7 +32,7 @@ from app.database.session import reading, run_write, session
 from app.http.current import PUBLIC_BYTES, current_g, current_request, read_body
 from app.http.multipart import received_form
 from app.http.sending import Download, send
-from app.rest import fields
+from app.rest import fields, messages
 from app.rest.answers import Answer, Cookie, Rendered, render, respond
 from app.rest.routing import Call, Caller, Registry, Route
 
@@ -220,7 +220,7 @@ class Exchange:
         if not self.raw:
             return {}
         if self.request.mimetype != "application/json":
-            raise one_error(["body"], "Send Content-Type: application/json.", "content_type")
+            raise one_error(["body"], messages.SEND_JSON, "content_type")
         try:
             return json_parsing.loads(self.raw)
         except json_parsing.JsonInvalid as error:
@@ -236,7 +236,7 @@ class Exchange:
             return fields.load(self.route.body, self.form, "body")
         parsed = self._parsed()
         if not isinstance(parsed, dict):
-            raise one_error(["body"], "The body must be a JSON object.", "json_invalid")
+            raise one_error(["body"], messages.NOT_AN_OBJECT, "json_invalid")
         return fields.load(self.route.body, parsed, "body")
 
     def _answer(self, call: Call) -> Rendered:
@@ -272,7 +272,7 @@ class Exchange:
 def check_limit(query: dict[str, Any]) -> None:
     limit = query.get("limit")
     if limit is not None and not 1 <= limit <= LARGEST_PAGE:
-        raise InvalidField("limit", "out_of_range", "limit must be 1 to 200.")
+        raise InvalidField("limit", "out_of_range", messages.LIMIT_OUT_OF_RANGE)
 
 
 health = Blueprint("health", __name__)

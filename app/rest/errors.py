@@ -11,6 +11,7 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed
 from app.core import errors
 from app.core.context import FAILED, request_id
 from app.database.failures import is_outage
+from app.rest import messages
 from app.rest.answers import error_response
 
 log = logging.getLogger(__name__)
@@ -33,9 +34,7 @@ def as_domain_error(error: HTTPException) -> errors.DomainError:
         return errors.RequestTooLarge(request.max_content_length or 0)
     if error.code == 404:
         return errors.NotFound("route", request.path)
-    return errors.one_error(
-        ["body"], error.description or "The request is not valid.", "invalid_value"
-    )
+    return errors.one_error(["body"], error.description or messages.NOT_VALID, "invalid_value")
 
 
 def _documented(methods: Iterable[str]) -> list[str]:
@@ -81,7 +80,7 @@ def install(app: Flask, page: ErrorPage) -> None:
             return answer(errors.Unavailable())
         log.exception("unhandled exception")
         details: dict[str, Any] | None = {"trace_id": request_id.get()} if app.debug else None
-        return answer(Internal("Something went wrong on our side.", details))
+        return answer(Internal(messages.WENT_WRONG, details))
 
     app.register_error_handler(errors.DomainError, on_domain_error)
     app.register_error_handler(HTTPException, on_http_error)

@@ -15,6 +15,7 @@ from marshmallow import EXCLUDE, RAISE, Schema, ValidationError, fields
 from app.core.errors import Details, InvalidField, RequestInvalid
 from app.core.ids import as_uuid
 from app.database.pagination import DEFAULT_LIMIT
+from app.rest import messages
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _INTEGER = re.compile(r"(-?)([0-9]+)")
@@ -51,14 +52,14 @@ class _Messages:
     """The base of fields, for what marshmallow itself reports."""
 
     default_error_messages: dict[str, Any] = {
-        "required": Problem("This field is required.", "missing"),
-        "null": Problem("This field must not be null.", "invalid_type"),
+        "required": Problem(messages.REQUIRED, "missing"),
+        "null": Problem(messages.NULL, "invalid_type"),
     }
 
 
 def _string(value: Any) -> str:
     if not isinstance(value, str):
-        raise _invalid("This must be a string.")
+        raise _invalid(messages.NOT_A_STRING)
     return value
 
 
@@ -74,7 +75,7 @@ class Whole(_Messages, fields.Integer):
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int):
-            raise _invalid("This must be an integer.")
+            raise _invalid(messages.NOT_AN_INTEGER)
         return value
 
 
@@ -83,7 +84,7 @@ class Flag(_Messages, fields.Boolean):
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> bool:
         if not isinstance(value, bool):
-            raise _invalid("This must be true or false.")
+            raise _invalid(messages.NOT_A_BOOLEAN)
         return value
 
 
@@ -93,7 +94,7 @@ class Identifier(_Messages, fields.UUID):
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         canonical = as_uuid(_string(value))
         if canonical is None:
-            raise _invalid("This must be a UUID.", "invalid_value")
+            raise _invalid(messages.NOT_A_UUID, "invalid_value")
         return canonical
 
 
@@ -108,7 +109,7 @@ class Choice(_Messages, fields.String):
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> str:
         word = _string(value)
         if word not in self.words:
-            raise _invalid(f"This must be one of: {', '.join(self.words)}.", "invalid_value")
+            raise _invalid(messages.not_one_of(", ".join(self.words)), "invalid_value")
         return word
 
 
@@ -121,7 +122,7 @@ class Day(_Messages, fields.Date):
                 raise ValueError(value)
             date.fromisoformat(value)
         except ValueError as error:
-            raise _invalid("This must be a date such as 2026-11-20.", "invalid_value") from error
+            raise _invalid(messages.NOT_A_DATE, "invalid_value") from error
         return value
 
 
@@ -130,9 +131,9 @@ class Items(_Messages, fields.List[Any]):
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> list[Any]:
         if not isinstance(value, list):
-            raise _invalid("This must be an array.")
+            raise _invalid(messages.NOT_AN_ARRAY)
         if len(value) > MOST_ITEMS:
-            raise _invalid(f"This must have at most {MOST_ITEMS} items.", "too_long")
+            raise _invalid(messages.too_many(MOST_ITEMS), "too_long")
         items: list[Any] = super()._deserialize(value, attr, data, **kwargs)
         return items
 
@@ -143,7 +144,7 @@ class QueryInteger(Whole):
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> int:
         match = _INTEGER.fullmatch(value) if isinstance(value, str) else None
         if match is None:
-            raise _invalid("This must be an integer.")
+            raise _invalid(messages.NOT_AN_INTEGER)
         sign, digits = match[1], match[2].lstrip("0") or "0"
         return int(sign + (digits if len(digits) <= _DIGITS else "9" * _DIGITS))
 
@@ -153,7 +154,7 @@ class QueryFlag(Flag):
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> bool:
         if value not in ("true", "false"):
-            raise _invalid("This must be true or false.", "invalid_value")
+            raise _invalid(messages.NOT_A_BOOLEAN, "invalid_value")
         return bool(value == "true")
 
 
@@ -172,9 +173,7 @@ class QueryMoment(_Messages, fields.DateTime):
         try:
             return _milliseconds(value, round_up=self.round_up)
         except ValueError as error:
-            raise _invalid(
-                "This must be a time such as 2026-11-20T19:23:58Z.", "invalid_value"
-            ) from error
+            raise _invalid(messages.NOT_A_TIME, "invalid_value") from error
 
 
 def _milliseconds(text: str, *, round_up: bool) -> int:
@@ -203,8 +202,8 @@ class StrictSchema(Schema):
         unknown = RAISE
 
     error_messages = {
-        "unknown": Problem("This field is not known.", "unknown_field"),
-        "type": Problem("This must be an object.", "invalid_type"),
+        "unknown": Problem(messages.NOT_KNOWN, "unknown_field"),
+        "type": Problem(messages.NOT_AN_OBJECT_FIELD, "invalid_type"),
     }
 
     # Fields of the resource that a PATCH may not change.
@@ -295,19 +294,19 @@ def _load(schema: type[Schema], data: Mapping[str, Any], location: str) -> dict[
     except ValidationError as error:
         raise RequestInvalid(_flatten(error.messages, [location]), len(surplus)) from error
     if immutable:
-        raise InvalidField(immutable[0], "immutable", f"{immutable[0]} cannot be changed.")
+        raise InvalidField(immutable[0], "immutable", messages.immutable(immutable[0]))
     return loaded
 
 
-def _flatten(messages: Any, loc: list[Any]) -> list[Details]:
+def _flatten(problems: Any, loc: list[Any]) -> list[Details]:
     """marshmallow's nested messages as ``{loc, msg, type}``."""
-    if isinstance(messages, dict):
+    if isinstance(problems, dict):
         return [
             entry
-            for key, inner in messages.items()
+            for key, inner in problems.items()
             for entry in _flatten(inner, loc if key == "_schema" else [*loc, key])
         ]
     return [
         {"loc": loc, "msg": str(text), "type": getattr(text, "kind", "invalid_value")}
-        for text in messages
+        for text in problems
     ]

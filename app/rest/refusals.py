@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from app.core import errors
+from app.core import errors, messages
 from app.core.actor import Access
 from app.core.errors import DomainError
 from app.rest.components import ref
@@ -85,7 +85,7 @@ DETAILS: dict[Refusal, Json] = {
                 "description": "With `sign_off_required`. The state to use, if there is one.",
             }
         },
-        reason=_reason(errors.FORBIDDEN_MESSAGES),
+        reason=_reason(messages.FORBIDDEN_BY_REASON),
     ),
     errors.RequestInvalid: _object(
         {"more": {"type": "integer", "description": "How many more are not listed."}},

@@ -16,7 +16,7 @@ from app.core.actor import Actor
 from app.core.context import on_behalf_of
 from app.core.errors import DomainError
 from app.mcp import parameters, tool_log
-from app.mcp.messages import refusal
+from app.mcp.jsonrpc import refusal
 from app.mcp.registry import Catalog, ToolCall
 
 WRITER, CHECKER, PERSON = "sample-writer", "sample-checker", "PERSON"

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from app.core.text import unified
+from app.text import messages
 from app.text.sequences import runs
 
-MINE = "<<<<<<< Your text"
+MINE = messages.YOUR_TEXT
 BETWEEN = "======="
-THEIRS = ">>>>>>> Saved text"
+THEIRS = messages.SAVED_TEXT
 
 Lines = tuple[str, ...]
 

@@ -16,6 +16,7 @@ from app.files.models import StoredFile
 from app.files.store import ContentMissing, store_of
 from app.mcp.registry import Resource, ResourceContent, ResourceKind, WithLog
 from app.tickets.models import Comment
+from app.tools import messages
 
 FILE = "docket://files/"
 MOST_IMAGE_BYTES = 1024 * 1024
@@ -61,7 +62,7 @@ def read_file(actor: Actor, file_id: str, _: WithLog) -> ResourceContent:
             return ResourceContent(file.media_type, blob=_encoded(file.sha256))
         return ResourceContent(THUMBNAIL_TYPE, blob=_encoded(file.thumbnail_sha256))
     if seen.size > MOST_TEXT_BYTES or not (text := _text(seen)):
-        message = f"This file is no image or short text. Download it: GET /api/v1/files/{file.id}"
+        message = messages.neither_image_nor_text(file.id)
         raise InvalidField("uri", "not_readable", message)
     return ResourceContent("text/plain", text=text)
 
@@ -70,7 +71,7 @@ def _content(sha256: str) -> bytes:
     try:
         return b"".join(store_of(settings_at_hand()).read(sha256))
     except ContentMissing as error:
-        raise Unavailable("The content of this file is missing.") from error
+        raise Unavailable(messages.CONTENT_IS_MISSING) from error
 
 
 def _encoded(sha256: str) -> str:

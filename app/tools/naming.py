@@ -23,6 +23,7 @@ from app.projects.loaders import SeenProject
 from app.projects.models import Label, Project, WorkflowState
 from app.tickets import templates
 from app.tickets.models import TicketTemplate
+from app.tools import messages
 from app.wiki import loaders as wiki
 from app.wiki import slugs
 from app.wiki.models import WikiPage
@@ -132,7 +133,7 @@ def _with_valid(error: Refusal, kind: str, reference: str, names: Iterable[str])
     """The error, with the first valid names in its message and its details."""
     valid = list(names)[:MOST_LISTED]
     listed = ", ".join(valid) or "none"
-    error.message = f"Unknown {kind}: {reference[:128]!r}. Valid: {listed}."
+    error.message = messages.unknown_with_choice(kind, reference[:128], listed)
     error.details = {**(error.details or {}), "valid": valid}
     return error
 
@@ -191,7 +192,7 @@ def ticket(call: ToolCall, *, writing: bool = False) -> str:
     key = key_beside(call, writing=writing)
     named = numbered(call["ticket"], key)
     if key is not None and is_display_id(named) and named.rpartition("-")[0] != key:
-        raise InvalidField("project", "mismatch", f"{named} is not a ticket of {key}.")
+        raise InvalidField("project", "mismatch", messages.not_a_ticket_of(named, key))
     return named
 
 

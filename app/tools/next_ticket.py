@@ -9,7 +9,7 @@ from app.mcp.parameters import choice, raise_unknown, text
 from app.mcp.registry import ToolCall
 from app.tickets import claiming, comments, service
 from app.tickets.models import TicketType
-from app.tools import lean, naming, resources
+from app.tools import lean, messages, naming, resources
 from app.tools.naming import STATE
 from app.tools.reading import keep
 from app.tools.ticket_answers import ticket_json
@@ -24,7 +24,7 @@ NEXT_ONLY = (
 ELSEWHERE = {
     "state": "transition_ticket",
     "comment": "add_comment",
-    "type": "create_ticket (a type cannot change)",
+    "type": messages.CREATE_TICKET_INSTEAD,
 }
 # When to ask again after nothing was ready.
 RETRY_SECONDS = 60
@@ -46,7 +46,7 @@ def refuse_next_only(call: ToolCall) -> None:
     """Raise RequestInvalid for arguments that only go with ``next``."""
     raise_unknown(
         {
-            parameter.name: ELSEWHERE.get(parameter.name, "it only with ticket next")
+            parameter.name: ELSEWHERE.get(parameter.name, messages.ONLY_WITH_NEXT)
             for parameter in NEXT_ONLY
             if parameter.name in call.arguments
         }
@@ -58,7 +58,7 @@ def claim_next(call: ToolCall) -> dict[str, Any]:
     actor = call.actor
     given = {name: value for name, value in call.arguments.items() if value is not None}
     surplus = given.keys() - {"ticket", "project", "type", "label", "priority", "assignee", "state"}
-    raise_unknown(dict.fromkeys(sorted(surplus), "a separate call once you have the ticket"))
+    raise_unknown(dict.fromkeys(sorted(surplus), messages.ONCE_YOU_HAVE_THE_TICKET))
     project_id = None
     if "project" in given:
         project_id = naming.project(actor, given["project"], writing=True).id
@@ -75,7 +75,7 @@ def claim_next(call: ToolCall) -> dict[str, Any]:
     if ticket is None:
         return {
             "ticket": None,
-            "message": "Nothing is ready. Ask again later, or look at what is blocked.",
+            "message": messages.NOTHING_READY,
             "retry_after_seconds": RETRY_SECONDS,
         }
     reading = begin_reading(actor, ticket.id)

@@ -8,14 +8,14 @@ from app.core.actor import Access, Actor, operation
 from app.core.errors import InvalidField
 from app.core.waiting import LONGEST_SECONDS, await_news
 from app.inbox import bot_news
-from app.mcp.messages import rows
+from app.mcp.jsonrpc import rows
 from app.mcp.parameters import PAGE, integer, needed, text
 from app.mcp.registry import Toolbox, ToolCall
 from app.projects import labels, service, states
 from app.projects.builders import label_json, project_json, state_json
 from app.tickets import sign_off, templates
 from app.tickets.models import TicketTemplate
-from app.tools import naming, resources
+from app.tools import messages, naming, resources
 from app.tools.naming import PROJECT
 from app.tools.reading import keep_seen
 
@@ -47,7 +47,7 @@ def get_self(call: ToolCall) -> dict[str, Any]:
     """
     seconds = call["wait"] or 0
     if not 0 <= seconds <= LONGEST_SECONDS:
-        raise InvalidField("wait", "out_of_range", f"wait must be 0 to {LONGEST_SECONDS}.")
+        raise InvalidField("wait", "out_of_range", messages.wait_out_of_range(LONGEST_SECONDS))
     news = bot_news.news_of_bot(call.actor, call["since"])
     waited: dict[str, Any] = {}
     if seconds and not news.rows and not await_news(call.actor, seconds):

@@ -13,6 +13,7 @@ from app.database.session import Prepared, session
 from app.mcp.registry import Resource, ResourceKind, WithLog
 from app.tickets import comments, read
 from app.tickets.models import Ticket
+from app.tools import messages
 from app.tools.reading import keep, keep_page, read_ticket
 from app.wiki import loaders
 from app.wiki.models import WikiPage
@@ -88,24 +89,24 @@ def ticket_text(actor: Actor, display_id: str, with_log: WithLog) -> str:
             for row in page.data
         ]
     if page.next_cursor is not None:
-        parts.append("There are more comments: list_comments.")
+        parts.append(messages.MORE_COMMENTS)
     return "\n\n".join(parts) + "\n"
 
 
 def _facts(ticket: dict[str, Any]) -> str:
     state = ticket["state"]
     facts = {
-        "Type": ticket["type"],
-        "State": f"{state['name']} ({state['category']})" if state else "none",
-        "Priority": ticket["priority"],
-        "Assignee": ticket["assignee"]["username"] if ticket["assignee"] else "nobody",
-        "Reporter": ticket["reporter"]["username"],
-        "Labels": ", ".join(label["name"] for label in ticket["labels"]),
-        "Parent": ticket["parent"]["display_id"] if ticket["parent"] else "",
-        "Due": ticket["due_date"] or "",
-        "Created": ticket["created_at"],
-        "Updated": ticket["updated_at"],
-        "Last activity": ticket["last_activity_at"],
+        messages.TYPE: ticket["type"],
+        messages.STATE: f"{state['name']} ({state['category']})" if state else "none",
+        messages.PRIORITY: ticket["priority"],
+        messages.ASSIGNEE: ticket["assignee"]["username"] if ticket["assignee"] else "nobody",
+        messages.REPORTER: ticket["reporter"]["username"],
+        messages.LABELS: ", ".join(label["name"] for label in ticket["labels"]),
+        messages.PARENT: ticket["parent"]["display_id"] if ticket["parent"] else "",
+        messages.DUE: ticket["due_date"] or "",
+        messages.CREATED: ticket["created_at"],
+        messages.UPDATED: ticket["updated_at"],
+        messages.LAST_ACTIVITY: ticket["last_activity_at"],
     }
     return "\n".join(f"- {name}: {value}" for name, value in facts.items() if value)
 

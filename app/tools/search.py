@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from app.mcp.messages import rows
+from app.mcp.jsonrpc import rows
 from app.mcp.parameters import PAGE, choice, line
 from app.mcp.registry import Toolbox, ToolCall
 from app.search import service

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from app.mcp.messages import rows
+from app.mcp.jsonrpc import rows
 from app.mcp.parameters import CREATE_ONCE, INCLUDE_BODY, PAGE, body, choice, clear_fields, text
 from app.mcp.registry import ADDS, REPLACES, Toolbox, ToolCall
 from app.sticky_notes import conversion, service

@@ -5,6 +5,7 @@ from typing import Any
 
 from app.core.errors import InvalidField
 from app.core.text import BODY_LENGTH
+from app.tools import messages
 
 WAYS = ("body", "append", "edits")
 # Counting overlapping occurrences is slow, so it ends here.
@@ -17,7 +18,7 @@ def changed_body(arguments: Mapping[str, Any], current: str) -> str | None:
     if not ways:
         return None
     if len(ways) > 1:
-        raise InvalidField(ways[1], "ambiguous", "Give one of body, append and edits.")
+        raise InvalidField(ways[1], "ambiguous", messages.ONE_OF_BODY_APPEND_EDITS)
     if ways[0] == "append":
         separator = "" if not current or current.endswith("\n") else "\n"
         return f"{current}{separator}{arguments['append']}"
@@ -34,7 +35,7 @@ def _edited(text: str, edits: Sequence[Mapping[str, str]]) -> str:
             raise InvalidField(
                 "edits",
                 "find_not_unique" if count else "find_not_found",
-                f"The find of edit {number + 1} occurs {count} times; it must occur exactly once.",
+                messages.find_occurs(number + 1, count),
             )
         text = text.replace(edit["find"], edit["replace"])
     return text

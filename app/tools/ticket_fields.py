@@ -10,14 +10,14 @@ from app.search import service as search
 from app.tickets import loaders, read
 from app.tickets.counting import Counted
 from app.tickets.list_pages import COUNTED
-from app.tools import naming
+from app.tools import messages, naming
 
 
 def partly(counted: Counted) -> dict[str, str]:
     """What to say if not all was counted."""
     if not counted.is_partial:
         return {}
-    return {"note": f"There are more: only the newest {COUNTED:,} were counted. Narrow it down."}
+    return {"note": messages.more_than_counted(COUNTED)}
 
 
 def filters(call: ToolCall) -> dict[str, Any]:
@@ -90,5 +90,5 @@ def _parent(actor: Actor, reference: str | None, key: str | None) -> str | None:
         return None
     parent = loaders.named_in_body(actor, naming.numbered(reference, key))
     if parent is None:
-        raise InvalidField("parent", "not_found", f"Ticket {reference[:128]!r} not found.")
+        raise InvalidField("parent", "not_found", messages.ticket_not_found(reference[:128]))
     return parent.id

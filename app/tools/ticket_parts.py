@@ -8,7 +8,7 @@ from typing import Any
 from app.core.text import BODY_LENGTH
 from app.database.pagination import Page
 from app.inbox.unread import begin_reading
-from app.mcp.messages import rows
+from app.mcp.jsonrpc import rows
 from app.mcp.parameters import (
     CLIENT_REQUEST_ID,
     CREATE_ONCE,

@@ -8,7 +8,7 @@ from app.accounts.bot_reads import ticket_seen
 from app.core.actor import Actor
 from app.core.clock import iso
 from app.inbox.unread import begin_reading
-from app.mcp.messages import rows
+from app.mcp.jsonrpc import rows
 from app.mcp.parameters import (
     CREATE_ONCE,
     CURSOR,
@@ -51,7 +51,7 @@ from app.tickets.counting import CountBy
 from app.tickets.filters import OPEN
 from app.tickets.models import Priority, RelationType, TicketType
 from app.tickets.sorting import TicketSort
-from app.tools import files, lean, naming, resources, ticket_fields
+from app.tools import files, lean, messages, naming, resources, ticket_fields
 from app.tools.history import history
 from app.tools.naming import (
     APPEND,
@@ -192,9 +192,8 @@ def get_ticket(call: ToolCall) -> dict[str, Any]:
     """
     actor = call.actor
     if not call["history"]:
-        raise_unknown(
-            {name: "history: true" for name in ("since", "cursor") if name in call.arguments}
-        )
+        surplus = [name for name in ("since", "cursor") if name in call.arguments]
+        raise_unknown(dict.fromkeys(surplus, messages.HISTORY_INSTEAD))
     ticket, reading = read_ticket(actor, naming.ticket(call))
     keep(call.with_log, reading, version=ticket.row.updated_at)
     watcher_page = watchers.of_ticket(ticket.id, limit=ALL_WATCHERS, cursor=None)
@@ -381,7 +380,7 @@ def delete_ticket(call: ToolCall) -> dict[str, Any]:
     named = naming.ticket(call, writing=True)
     if call["restore"]:
         if call["if_match"] is not None:
-            raise_unknown({"if_match": "restore without it"})
+            raise_unknown({"if_match": messages.RESTORE_WITHOUT_IT})
         return ticket_json(service.restore_ticket(call.actor, named))
     ticket = loaders.writable(call.actor, named)
     service.delete_ticket(call.actor, ticket, if_match=call["if_match"])

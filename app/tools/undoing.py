@@ -3,6 +3,7 @@
 from app.core.errors import Conflict
 from app.mcp.parameters import raise_unknown, text
 from app.mcp.registry import ToolCall
+from app.tools import messages
 from app.undo import service
 from app.undo.service import Ending, Subject
 from app.undo.wording import values
@@ -19,7 +20,7 @@ def undo(call: ToolCall, subject: Subject, subject_id: str) -> bool:
     errors of ``undo_own_event``.
     """
     surplus = sorted(call.arguments.keys() - NAMING)
-    raise_unknown(dict.fromkeys(surplus, "a separate call: undo takes no other arguments"))
+    raise_unknown(dict.fromkeys(surplus, messages.UNDO_IN_A_CALL_OF_ITS_OWN))
     outcome = service.undo_own_event(
         call.actor, call["undo"], subject=subject, subject_id=subject_id
     )
@@ -28,7 +29,7 @@ def undo(call: ToolCall, subject: Subject, subject_id: str) -> bool:
         names = ", ".join(field["field"] for field in fields)
         raise Conflict(
             "changed_since",
-            f"Nothing was undone. These have changed since: {names}. See details.fields.",
+            messages.changed_since(names),
             fields=fields,
         )
     return outcome.is_done

@@ -11,7 +11,7 @@ from app.core.actor import Actor
 from app.core.errors import InvalidField
 from app.core.ids import as_uuid
 from app.database.session import session
-from app.mcp.messages import rows
+from app.mcp.jsonrpc import rows
 from app.mcp.parameters import (
     CREATE_ONCE,
     EDITS,
@@ -24,7 +24,7 @@ from app.mcp.parameters import (
     text,
 )
 from app.mcp.registry import ADDS, REPLACES, Toolbox, ToolCall
-from app.tools import files, naming
+from app.tools import files, messages, naming
 from app.tools.naming import APPEND, PAGE_NAME, SCOPE
 from app.tools.reading import keep_page, note_seen
 from app.tools.texts import changed_body, windowed
@@ -175,9 +175,7 @@ def create_wiki_page(call: ToolCall) -> dict[str, Any]:
     answer = {**service.created_json(page, fields.get("slug")), "etag": page.etag}
     if "taken_slug" in answer:
         taken = answer["taken_slug"]
-        answer["note"] = (
-            f"Another page has the slug {taken}, so the slug of this one is {page.slug}."
-        )
+        answer["note"] = messages.slug_differs(taken, page.slug)
     return answer
 
 

@@ -19,6 +19,7 @@ from jinja2 import pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup
 
+from app.web import messages
 from app.web.compression import accepts_gzip
 from app.web.scripts import join
 
@@ -53,7 +54,7 @@ def find_htmx() -> Path:
     folders = spec.submodule_search_locations if spec else None
     path = Path(folders[0]) / CARRIED if folders else None
     if path is None or not path.is_file():
-        raise AssetMissing(f"htmx is not installed: {CARRIED} of {CARRIER} is missing.")
+        raise AssetMissing(messages.htmx_missing(CARRIED, CARRIER))
     return path
 
 
@@ -63,7 +64,7 @@ def read_all(static: Path = STATIC) -> dict[str, Asset]:
     sheets = sorted((static / "css").glob("*/*.css"))
     scripts = sorted((static / "js").glob("*.js"))
     if not sheets or not scripts:
-        raise AssetMissing(f"There are no style sheets or scripts in {static}.")
+        raise AssetMissing(messages.no_assets(str(static)))
     contents = {"app.css": b"\n".join(sheet.read_bytes() for sheet in (layers, *sheets))}
     joined = join({path.name: path.read_text() for path in scripts})
     contents |= {name: text.encode() for name, text in joined.items()}

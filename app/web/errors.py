@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from flask import Response, current_app, g, redirect, request
 
 from app.core.errors import DomainError
+from app.web import messages
 from app.web.guard import find_reader, login_address
 from app.web.render import html, is_htmx, page
 
@@ -16,37 +17,33 @@ class Words:
     heading: str
     text: str
     href: str = "/"
-    action: str = "Go to My work"
+    action: str = messages.GO_TO_MY_WORK
 
 
 # By status. What a person may not see looks exactly like what does not exist.
 WORDS = {
-    403: Words("You do not have permission", ""),
-    404: Words(
-        "Page not found", "The link may be wrong, or the page may have been moved or deleted."
-    ),
-    405: Words("Not supported", "This page does not support that kind of request."),
-    409: Words("This has changed", ""),
-    410: Words("This was deleted", ""),
+    403: Words(messages.NO_PERMISSION, ""),
+    404: Words(messages.PAGE_NOT_FOUND, messages.LINK_MAY_BE_WRONG),
+    405: Words(messages.NOT_SUPPORTED, messages.KIND_NOT_SUPPORTED),
+    409: Words(messages.HAS_CHANGED, ""),
+    410: Words(messages.WAS_DELETED, ""),
     413: Words(
-        "This is too large",
-        "Shorten your text and try again. To import a large file, split it into parts, or ask an "
-        "administrator to run flask import-issues.",
+        messages.TOO_LARGE,
+        messages.SHORTEN_OR_SPLIT,
     ),
     421: Words(
-        "Unknown host name",
-        "This server does not recognize the host name in your address bar. An administrator can "
-        "add it to BASE_URL or ALLOWED_HOSTS.",
+        messages.UNKNOWN_HOST,
+        messages.HOST_NOT_RECOGNIZED,
     ),
-    422: Words("Check your input", ""),
-    429: Words("Too many attempts", "", "/login", "Go to login"),
+    422: Words(messages.CHECK_YOUR_INPUT, ""),
+    429: Words(messages.TOO_MANY_ATTEMPTS, "", "/login", messages.GO_TO_LOGIN),
     500: Words(
-        "Something went wrong",
-        "The error was logged. Try again in a moment.",
+        messages.WENT_WRONG,
+        messages.ERROR_LOGGED,
     ),
     503: Words(
-        "Back in a moment",
-        "The database is not responding. Your saved work is safe. Try again shortly.",
+        messages.BACK_IN_A_MOMENT,
+        messages.DATABASE_NOT_RESPONDING,
     ),
 }
 
@@ -82,7 +79,7 @@ def show_error(error: DomainError) -> Response:
 def _text(error: DomainError, words: Words) -> str:
     if error.status == 429:
         minutes = -(-int((error.details or {}).get("retry_after_seconds", 60)) // 60)
-        return f"Wait {minutes} {'minute' if minutes == 1 else 'minutes'} and try again."
+        return messages.wait(minutes)
     return words.text or error.message
 
 
@@ -90,7 +87,7 @@ def _toast(error: DomainError, words: Words) -> Response:
     """A toast; the page stays as it is."""
     ui = current_app.jinja_env.globals["ui"]
     if error.status == 401:
-        text, href, action = "You were logged out.", "/login", "Log in"
+        text, href, action = messages.LOGGED_OUT, "/login", messages.LOG_IN
     else:
         text, href, action = _text(error, words), "", ""
     response = html(ui.toast(text, "error", href, action), error.status)  # type: ignore[attr-defined]  # a template module

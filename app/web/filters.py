@@ -11,6 +11,7 @@ from functools import partial
 from flask import Flask
 
 from app.core.clock import DAY_MS, HOUR_MS, MINUTE_MS, iso, now_ms
+from app.web import messages
 from app.web.choices import shows_exact_times
 from app.web.page_cache import late
 
@@ -53,16 +54,16 @@ def _relative(milliseconds: int) -> str:
     """A relative time; after DAYS_COUNTED days the date."""
     passed = now_ms() - milliseconds
     if passed < MINUTE_MS:
-        return "just now"
+        return messages.JUST_NOW
     unit = MINUTE_MS if passed < HOUR_MS else HOUR_MS if passed < DAY_MS else DAY_MS
     count = passed // unit
     if unit == DAY_MS and count > DAYS_COUNTED:
         return day(iso(milliseconds)[:10])
     if unit == MINUTE_MS:
-        return f"{count} min ago"
+        return messages.minutes_ago(count)
     if unit == HOUR_MS:
-        return f"{count} h ago"
-    return "yesterday" if count == 1 else f"{count} days ago"
+        return messages.hours_ago(count)
+    return messages.days_ago(count)
 
 
 def today() -> str:

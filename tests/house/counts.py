@@ -195,8 +195,13 @@ def _words(name: str) -> set[str]:
 
 
 def long_files() -> list[str]:
-    """Files of more than 400 lines."""
-    return [path for path in modules() if len((ROOT / path).read_text().splitlines()) > LONG_FILE]
+    """Files of more than 400 lines; modules of messages are lists, read from top to bottom."""
+    return [
+        path
+        for path in modules()
+        if not path.endswith("/messages.py")
+        and len((ROOT / path).read_text().splitlines()) > LONG_FILE
+    ]
 
 
 def long_template_lines() -> list[str]:

@@ -1,0 +1,11 @@
+"""What the store of files says to people and to clients of the API."""
+
+EMPTY = "The file is empty."
+
+
+def type_not_allowed(kind: str) -> str:
+    return f"Files of the type {kind} are not allowed here."
+
+
+NO_ROOM = "There is no room for more files."
+STORE_DOES_NOT_ANSWER = "The store of files does not answer."

@@ -1,0 +1,12 @@
+"""What rendered texts say of tasks, and of links that lead nowhere."""
+
+DONE = "Done"
+TO_DO = "To do"
+
+
+def no_page(slug: str) -> str:
+    return f"There is no page {slug}"
+
+
+def no_ticket(display_id: str) -> str:
+    return f"There is no ticket {display_id}"
