@@ -3,7 +3,7 @@
 import click
 from flask.cli import with_appcontext
 
-from app.accounts import setup
+from app.accounts import messages, setup
 from app.config import settings_at_hand
 from app.core import ids
 from app.core.actor import SYSTEM
@@ -30,8 +30,10 @@ def setup_admin(username: str | None, display_name: str | None, password: str | 
     request_id.set(ids.new_id())
     try:
         _check_open()
-        username = username or click.prompt("Username")
-        password = password or click.prompt("Password", hide_input=True, confirmation_prompt=True)
+        username = username or click.prompt(messages.ASK_USERNAME)
+        password = password or click.prompt(
+            messages.ASK_PASSWORD, hide_input=True, confirmation_prompt=True
+        )
         user = setup.create_admin(
             SYSTEM,
             username=username,
@@ -41,7 +43,7 @@ def setup_admin(username: str | None, display_name: str | None, password: str | 
         )
     except DomainError as error:
         raise click.ClickException(error.message) from error
-    click.echo(f"Created {user.username}. Log in at {settings_at_hand().base_url}/")
+    click.echo(messages.admin_created(user.username, settings_at_hand().base_url))
 
 
 @click.command("setup-code")

@@ -4,6 +4,7 @@ import re
 
 from sqlalchemy import select
 
+from app.accounts import messages
 from app.accounts.models import User
 from app.audit.service import Target, record
 from app.core import text
@@ -16,7 +17,6 @@ from app.database.versions import touch
 LENGTH = 254
 LOCAL_LENGTH = 64
 COLUMNS = ("email", "email_confirmed_at")
-IN_USE = "This email address is already in use."
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 # What mail servers take without extensions: ASCII, a local part without quotes, a host name.
 _ATOM = r"[a-z0-9!#$%&'*+/=?^_`{|}~-]+"
@@ -29,14 +29,14 @@ def new_email(value: str) -> str:
     # Before it was in lower case: a Kelvin sign would become a k.
     found = _PATTERN.fullmatch(address) if value.isascii() else None
     if found is None or len(found[1]) > LOCAL_LENGTH:
-        raise InvalidField("email", "pattern", "email must be an address such as ada@example.org.")
+        raise InvalidField("email", "pattern", messages.EMAIL_INVALID)
     return address
 
 
 def check_free(email: str | None) -> None:
     """Raise Conflict ``duplicate_key`` where the address is another's, deactivated users' too."""
     if email is not None and session.scalar(select(User.id).where(User.email == email)):
-        raise Conflict("duplicate_key", IN_USE, field="email")
+        raise Conflict("duplicate_key", messages.EMAIL_IN_USE, field="email")
 
 
 def proven(user: User) -> str | None:

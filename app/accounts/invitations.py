@@ -15,6 +15,7 @@ from app.accounts import (
     emails,
     login,
     mailing,
+    messages,
     names,
     password_links,
     passwords,
@@ -65,7 +66,7 @@ def invite(
     name = names.new_username(username if username is not None else username_of(shown))
     address = emails.new_email(email) if email is not None else None
     if by_mail and address is None:
-        raise InvalidField("email", "blank", "Enter the email address of the person.")
+        raise InvalidField("email", "blank", messages.EMAIL_NEEDED)
     new = users.NewHuman(name, shown, None, address)
     user = users.add_human(actor, new, confirms=not by_mail)
     return _issue(actor, user, by_mail=by_mail)
@@ -77,7 +78,7 @@ def username_of(display_name: str) -> str:
     words = ("".join(filter(str.isalnum, word)) for word in plain.split())
     made = ".".join(filter(None, words))[: names.USERNAME_LENGTH].rstrip(".")
     if not names.USERNAME_PATTERN.fullmatch(made):
-        raise InvalidField("username", "missing", "Enter a username for this name.")
+        raise InvalidField("username", "missing", messages.USERNAME_NEEDED)
     return made
 
 
@@ -95,9 +96,9 @@ def issue_link(
     credentials.lock_exclusive(user.id)
     session.refresh(user)
     if user.id == actor.user_id:
-        raise Conflict("invariant_violation", "Change your own password in your profile.")
+        raise Conflict("invariant_violation", messages.OWN_PASSWORD_IN_PROFILE)
     if not user.is_active:
-        raise Conflict("invariant_violation", "Activate this person first.")
+        raise Conflict("invariant_violation", messages.PERSON_NOT_ACTIVE)
     return _issue(actor, user, by_mail=by_mail, by_operator=by_operator)
 
 

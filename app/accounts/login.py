@@ -16,7 +16,7 @@ import orjson
 from cryptography.exceptions import InvalidTag
 from sqlalchemy import select, update
 
-from app.accounts import credentials, names, passwords, second_factor, sessions, throttle
+from app.accounts import credentials, messages, names, passwords, second_factor, sessions, throttle
 from app.accounts.models import User, UserType
 from app.accounts.sessions import OpenedSession, Peer
 from app.audit.service import Target, record, record_separately
@@ -104,7 +104,7 @@ def log_in(
         if entered is not None:
             return entered
     _record_failure(name, verdict)
-    raise InvalidCredentials("Incorrect username or password.")
+    raise InvalidCredentials(messages.LOGIN_INCORRECT)
 
 
 @operation(Access.PUBLIC)
@@ -133,12 +133,12 @@ def _check_code(code: str | None) -> None:
 
 
 def _refusal(reason: str) -> InvalidCredentials:
-    messages = {
-        CODE_REQUIRED: "Send the code of the authenticator app, or a recovery code, as code.",
-        CODE_INVALID: "The code is incorrect or was already used.",
-        STEP_OVER: "You took too long. Enter your password again.",
+    reasons = {
+        CODE_REQUIRED: messages.CODE_REQUIRED,
+        CODE_INVALID: messages.CODE_INCORRECT,
+        STEP_OVER: messages.LOGIN_STEP_OVER,
     }
-    return InvalidCredentials(messages[reason], {"reason": reason})
+    return InvalidCredentials(reasons[reason], {"reason": reason})
 
 
 def code_required() -> InvalidCredentials:

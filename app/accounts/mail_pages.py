@@ -2,7 +2,7 @@
 
 from flask import Blueprint, Response
 
-from app.accounts import invitations, mailing
+from app.accounts import invitations, mailing, messages
 from app.accounts.pages import peer
 from app.accounts.schemas import ForgotPasswordBody
 from app.config import settings_at_hand
@@ -67,7 +67,7 @@ def request_reset() -> Response:
             return _show_forgot(form, 422)
     except RateLimited as error:
         minutes = -(-int(error.headers["Retry-After"]) // 60)
-        form.refuse("", f"Too many attempts. Try again in {minutes} min.")
+        form.refuse("", messages.try_again_in(minutes))
         response = _show_forgot(form, error.status)
         response.headers.update(error.headers)
         return response

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import select
 
-from app.accounts import credentials, emails, password_links
+from app.accounts import credentials, emails, messages, password_links
 from app.accounts.login import human_actor
 from app.accounts.models import User, UserType
 from app.audit.service import Target, record
@@ -58,11 +58,11 @@ def send_link(user: User) -> Mail:
     is_invitation = user.password_hash is None
     address = user.email if is_invitation else emails.proven(user)
     if address is None:
-        raise Conflict("invariant_violation", "This person has no confirmed email address.")
+        raise Conflict("invariant_violation", messages.NO_CONFIRMED_EMAIL)
     kind = MailKind.INVITATION if is_invitation else MailKind.RESET
     mail = outbox.enqueue(kind, address, user.id, has_token=True)
     if mail is None:
-        raise Conflict("invariant_violation", "Mail is off. Send the link yourself.")
+        raise Conflict("invariant_violation", messages.MAIL_IS_OFF)
     return mail
 
 
@@ -78,15 +78,14 @@ def _confirmation(mail: Mail) -> Letter | None:
     if user is None or user.email_confirmed_at is not None or token is None or _is_over(mail):
         return None
     return Letter(
-        subject=f"Confirm your email address for {settings.app_name}",
-        heading="Confirm your email address",
+        subject=messages.confirm_subject(settings.app_name),
+        heading=messages.CONFIRM_HEADING,
         paragraphs=(
-            f"This address was entered for the account {user.username} in {settings.app_name}. "
-            "Confirm it to get mail there.",
-            "The link works for 24 hours.",
+            messages.confirm_text(user.username, settings.app_name),
+            messages.LINK_WORKS_A_DAY,
         ),
-        button=("Confirm address", f"{settings.base_url}/mail/confirm/{token}"),
-        reason="If this was not you, ignore this mail. No other mail follows.",
+        button=(messages.CONFIRM_BUTTON, f"{settings.base_url}/mail/confirm/{token}"),
+        reason=messages.CONFIRM_REASON,
     )
 
 
@@ -95,13 +94,10 @@ def _changed(mail: Mail) -> Letter | None:
     if user is None or user.email == mail.address:
         return None
     return Letter(
-        subject=f"Your email address in {settings.app_name} was changed",
-        heading="Your email address was changed",
-        paragraphs=(
-            f"This address no longer belongs to the account {user.username} in "
-            f"{settings.app_name}. Mail goes to the new address once it is confirmed.",
-        ),
-        reason="If this was not you, tell the people who run it. No other mail follows.",
+        subject=messages.changed_subject(settings.app_name),
+        heading=messages.CHANGED_HEADING,
+        paragraphs=(messages.changed_text(user.username, settings.app_name),),
+        reason=messages.CHANGED_REASON,
     )
 
 
@@ -134,14 +130,11 @@ def _reset(mail: Mail) -> Letter | None:
     if user is None or user.email_confirmed_at is None or link is None:
         return None
     return Letter(
-        subject=f"Choose a new password for {settings.app_name}",
-        heading="Choose a new password",
-        paragraphs=(
-            f"This link sets a new password for {user.username}. It works once, for 24 hours. "
-            "Your password stays as it is until you use it.",
-        ),
-        button=("Choose a password", link),
-        reason="If you did not ask for this, ignore this mail.",
+        subject=messages.reset_subject(settings.app_name),
+        heading=messages.RESET_HEADING,
+        paragraphs=(messages.reset_text(user.username),),
+        button=(messages.PASSWORD_BUTTON, link),
+        reason=messages.RESET_REASON,
     )
 
 
@@ -150,14 +143,11 @@ def _invitation(mail: Mail) -> Letter | None:
     if user is None or user.password_hash is not None or link is None:
         return None
     return Letter(
-        subject=f"Your invitation to {settings.app_name}",
-        heading=f"Join {settings.app_name}",
-        paragraphs=(
-            f"You were invited as {user.username}. Choose a password to log in. The link works "
-            "once, for 24 hours.",
-        ),
-        button=("Choose a password", link),
-        reason="If you do not know who invited you, ignore this mail. No other mail follows.",
+        subject=messages.invitation_subject(settings.app_name),
+        heading=messages.invitation_heading(settings.app_name),
+        paragraphs=(messages.invitation_text(user.username),),
+        button=(messages.PASSWORD_BUTTON, link),
+        reason=messages.INVITATION_REASON,
     )
 
 

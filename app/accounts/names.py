@@ -5,6 +5,7 @@ import unicodedata
 
 from sqlalchemy import select
 
+from app.accounts import messages
 from app.accounts.models import User
 from app.core import text
 from app.core.errors import Conflict, InvalidField
@@ -15,18 +16,14 @@ USERNAME_LENGTH = 64
 USERNAME_PATTERN = re.compile(r"[a-z0-9][a-z0-9._-]{1,63}")
 # Words that stand for somebody else where a user is named.
 RESERVED = frozenset({"me", "none", "next", "unassigned"})
-USERNAME_HINT = (
-    "username must be 2 to 64 characters: a-z, 0-9, dots, hyphens and underscores, starting with "
-    "a letter or digit."
-)
 
 
 def new_username(value: str) -> str:
     """The username of a new human or bot, checked; raises InvalidField."""
     text.checked(value, "username", USERNAME_LENGTH)
-    username = text.matching(value, "username", USERNAME_PATTERN, USERNAME_HINT)
+    username = text.matching(value, "username", USERNAME_PATTERN, messages.USERNAME_INVALID)
     if username in RESERVED:
-        raise InvalidField("username", "reserved", f"{username} is reserved.")
+        raise InvalidField("username", "reserved", messages.username_reserved(username))
     return username
 
 
@@ -55,7 +52,7 @@ def is_taken(username: str) -> bool:
 
 def in_use(username: str) -> str:
     """The message that refuses a username that is taken."""
-    return f"The username {username} is already taken."
+    return messages.username_taken(username)
 
 
 def check_free(username: str) -> None:

@@ -12,7 +12,7 @@ from typing import TypeVar
 from cryptography.exceptions import InvalidTag
 from sqlalchemy import delete, func, insert, select
 
-from app.accounts import credentials, sessions, throttle, totp, user_refs
+from app.accounts import credentials, messages, sessions, throttle, totp, user_refs
 from app.accounts.confirming import confirm_password, confirm_unchanged
 from app.accounts.models import RecoveryCode, SecondFactor, User
 from app.accounts.sessions import Peer
@@ -81,7 +81,7 @@ def set_up(actor: Actor, *, current_password: str, peer: Peer, settings: Setting
         _lock(actor)
         confirm_unchanged(actor, stored)
         if is_enabled(actor.id):
-            raise Conflict("invariant_violation", "Two-factor authentication is already on.")
+            raise Conflict("invariant_violation", messages.TOTP_IS_ON)
         _remove(actor.id)
         sealed_secret = encryption.encrypt(secret, _set_up_context(actor))
         session.add(
@@ -128,7 +128,7 @@ def confirm(actor: Actor, *, code: str) -> list[str]:
     factor = session.get(SecondFactor, actor.id, populate_existing=True)
     secret = _waiting(actor, factor)
     if factor is None or secret is None:
-        raise Conflict("invariant_violation", "Set up two-factor authentication first.")
+        raise Conflict("invariant_violation", messages.TOTP_NOT_SET_UP)
     if not _is_code(factor, secret, _plain(code)):
         raise _wrong_code()
     factor.sealed_secret = sealed(actor.id, secret)
@@ -176,7 +176,7 @@ def _with_code(
         _lock(actor)
         user = confirm_unchanged(actor, stored)
         if not is_enabled(user.id):
-            raise Conflict("invariant_violation", "Two-factor authentication is off.")
+            raise Conflict("invariant_violation", messages.TOTP_IS_OFF)
         if not accepts(user, code):
             raise _wrong_code()
         throttle.refund(attempt)
@@ -203,11 +203,11 @@ def reset(actor: Actor, /, user_id: str) -> None:
     if user is None or user.is_bot:
         raise NotFound("user", user_id)
     if user.id == actor.user_id:
-        message = "Turn off your own two-factor authentication in your profile."
+        message = messages.TURN_OFF_TOTP_IN_PROFILE
         raise Conflict("invariant_violation", message)
     credentials.lock_exclusive(user.id)
     if not is_enabled(user.id):
-        raise Conflict("invariant_violation", "Two-factor authentication is off.")
+        raise Conflict("invariant_violation", messages.TOTP_IS_OFF)
     _end(actor, user.id)
 
 
@@ -292,7 +292,7 @@ def _record(actor: Actor, user_id: str, event_type: str) -> None:
 
 
 def _wrong_code() -> InvalidField:
-    return InvalidField("code", "incorrect", "The code is incorrect or was already used.")
+    return InvalidField("code", "incorrect", messages.CODE_INCORRECT)
 
 
 def opened(factor: SecondFactor) -> bytes | None:

@@ -9,7 +9,7 @@ import hmac
 
 from sqlalchemy import exists, select
 
-from app.accounts import login
+from app.accounts import login, messages
 from app.accounts.models import User, UserType
 from app.accounts.sessions import OpenedSession, Peer
 from app.accounts.users import NewHuman, add_human, prepare_human
@@ -32,7 +32,7 @@ def _needs_setup() -> bool:
 def check_open() -> None:
     """Raise Conflict ``invariant_violation`` once a human exists."""
     if not _needs_setup():
-        raise Conflict("invariant_violation", "Setup is already complete. Log in instead.")
+        raise Conflict("invariant_violation", messages.SETUP_IS_COMPLETE)
 
 
 @operation(Access.PUBLIC)

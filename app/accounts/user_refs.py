@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, exists, func, or_, select
 
+from app.accounts import messages
 from app.accounts.builders import UserSummary, user_summary
 from app.accounts.models import BotToken, ProviderIdentity, User
 from app.core.errors import InvalidField
@@ -27,7 +28,7 @@ def active_human(user_id: str, field: str) -> User:
     """The active human that a request names in ``field``; raises InvalidField."""
     user = find(user_id)
     if user is None or user.is_bot or not user.is_active:
-        raise InvalidField(field, "not_found", f"{field} must be an active human.")
+        raise InvalidField(field, "not_found", messages.not_an_active_human(field))
     return user
 
 
@@ -35,9 +36,9 @@ def active_in_project(user_id: str, project_id: str, field: str) -> User:
     """An active user, named by a request, who may see the project; raises InvalidField."""
     user = find(user_id)
     if user is None or not user.is_active:
-        raise InvalidField(field, "not_found", f"{field} must be an active user.")
+        raise InvalidField(field, "not_found", messages.not_an_active_user(field))
     if user.is_bot and user.project_ids and project_id not in user.project_ids:
-        raise InvalidField(field, "project_not_in_allowlist", f"{field} cannot see this project.")
+        raise InvalidField(field, "project_not_in_allowlist", messages.cannot_see_project(field))
     return user
 
 

@@ -10,6 +10,7 @@ from app.accounts import (
     credentials,
     emails,
     mailing,
+    messages,
     names,
     password_links,
     passwords,
@@ -193,7 +194,7 @@ def _update(actor: Actor, user_id: str, fields: dict[str, Any], hashed: str | No
     sessions.confirm(actor)
     proven = emails.proven(user)
     if deactivates and not _another_is_active(actor, user.id):
-        raise Conflict("invariant_violation", "At least one person must stay active.")
+        raise Conflict("invariant_violation", messages.LAST_ACTIVE_PERSON)
     if "email" in fields and fields["email"] != user.email:
         emails.check_free(fields["email"])
         fields["email_confirmed_at"] = None
@@ -211,7 +212,7 @@ def _update(actor: Actor, user_id: str, fields: dict[str, Any], hashed: str | No
         payload["password_changed"] = True
     if not payload:
         return user
-    with duplicate_is_conflict("email", emails.IN_USE):
+    with duplicate_is_conflict("email", messages.EMAIL_IN_USE):
         session.flush()
     deactivated = changed.get("is_active", {}).get("to") is False
     if deactivated:

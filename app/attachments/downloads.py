@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterator
 
+from app.attachments import messages
 from app.attachments.service import SeenFile
 from app.config import settings_at_hand
 from app.core.errors import NotFound, Unavailable
@@ -34,7 +35,7 @@ def thumbnail_of(seen: SeenFile) -> Download:
 
 def _missing(file: StoredFile) -> Unavailable:
     log.error("the content of a file is missing", extra={"file_id": file.id})
-    return Unavailable("The content of this file is missing. An administrator can restore it.")
+    return Unavailable(messages.CONTENT_IS_MISSING)
 
 
 def _download(file: StoredFile, sha256: str, size: int, image_type: str | None) -> Download:

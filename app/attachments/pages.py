@@ -5,7 +5,7 @@ from typing import Any
 
 from flask import Blueprint, Response
 
-from app.attachments import downloads, service
+from app.attachments import downloads, messages, service
 from app.attachments.service import SeenFile
 from app.config import settings_at_hand
 from app.core.actor import Actor
@@ -115,7 +115,7 @@ def _add(prepare: Prepare, add: Add, reference: str) -> None:
     folder, most = incoming(settings), settings.files_max_bytes
     with received_form(current_request(), folder, most) as form:
         if FIELD not in form.files or not form.files[FIELD].name:
-            raise InvalidField(FIELD, "missing", "Select a file.")
+            raise InvalidField(FIELD, "missing", messages.SELECT_A_FILE)
         prepared = prepare(actor(), reference, form.files[FIELD])
         write(lambda present: add(present, reference, prepared))
 
@@ -123,8 +123,8 @@ def _add(prepare: Prepare, add: Add, reference: str) -> None:
 def _in_words(error: DomainError) -> str:
     if isinstance(error, RequestTooLarge):
         most = settings_at_hand().files_max_bytes // 2**20
-        return f"The file is too large. Files have at most {most} MB."
-    return "Select a file." if isinstance(error, RequestInvalid) else error.message
+        return messages.too_large(most)
+    return messages.SELECT_A_FILE if isinstance(error, RequestInvalid) else error.message
 
 
 @pages.get(f"{FILE}/delete")

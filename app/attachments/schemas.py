@@ -5,6 +5,7 @@ from typing import Any
 from marshmallow import Schema, ValidationError, fields
 
 from app.accounts.schemas import UserSummaryOut
+from app.attachments import messages
 from app.http.multipart import ReceivedFile
 from app.rest import examples
 from app.rest.examples import Nested, Stamp, like
@@ -16,13 +17,11 @@ SHA256 = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 class FileField(fields.Field[Any]):
     """A part of a multipart form that has a filename."""
 
-    default_error_messages: dict[str, Any] = {
-        "required": Problem("This field is required.", "missing")
-    }
+    default_error_messages: dict[str, Any] = {"required": Problem(messages.REQUIRED, "missing")}
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> ReceivedFile:
         if not isinstance(value, ReceivedFile):
-            raise ValidationError([Problem("This must be a file.", "invalid_type")])
+            raise ValidationError([Problem(messages.NOT_A_FILE, "invalid_type")])
         return value
 
 

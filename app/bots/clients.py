@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import orjson
 
+from app.bots import messages
+
 # Placeholders of the MCP address and of the name that a client shows.
 _ADDRESS = "ADDRESS"
 _NAME = "NAME"
@@ -38,12 +40,12 @@ CLIENTS = (
     McpClient(
         "mcp-claude",
         "Claude Code",
-        "in a shell",
+        messages.IN_A_SHELL,
         f"claude mcp add --transport http {_NAME} {_ADDRESS}",
     ),
     McpClient(
         "mcp-json",
-        "Claude Code and many others",
+        messages.CLAUDE_CODE_AND_OTHERS,
         ".mcp.json",
         _json("mcpServers", '"type": "http"', f'"url": {_ADDRESS}'),
     ),
@@ -73,8 +75,8 @@ CLIENTS = (
     ),
     McpClient(
         "mcp-bridge",
-        "Other clients (stdio only)",
-        "with Node and the public bridge mcp-remote",
+        messages.OTHER_CLIENTS,
+        messages.WITH_NODE_AND_BRIDGE,
         _json("mcpServers", '"command": "npx"', f'"args": ["-y", "mcp-remote", {_ADDRESS}]'),
     ),
 )

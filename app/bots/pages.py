@@ -9,7 +9,7 @@ from sqlalchemy import bindparam, case, func, select
 
 from app.accounts.builders import bot_json
 from app.audit.models import ToolInvocation
-from app.bots import service
+from app.bots import messages, service
 from app.bots.clients import CLIENTS
 from app.bots.rules import keys_of, may_do
 from app.bots.schemas import BotCreate
@@ -159,7 +159,7 @@ def load_allowlist(form: Form) -> None:
     if "all_projects" in request.form:
         form.data["project_ids"] = []
     elif not form.data.get("project_ids"):
-        form.refuse("project_ids", "Select at least one project, or all projects.")
+        form.refuse("project_ids", messages.SELECT_PROJECTS_OR_ALL)
 
 
 def reveal_of(issued: IssuedBot) -> dict[str, Any]:
@@ -179,7 +179,7 @@ def reveal_of(issued: IssuedBot) -> dict[str, Any]:
 @pages.get("/bots/new/wording")
 def wording() -> Response:
     """Describe in words the bot that the form would create, and whether its username is taken."""
-    username = request.args.get("username", "").strip().lower()[:64] or "The bot"
+    username = request.args.get("username", "").strip().lower()[:64] or messages.THE_BOT
     chosen = request.args.getlist("project_ids")
     is_everywhere = "all_projects" in request.args
     with reading():
@@ -193,7 +193,7 @@ def wording() -> Response:
             global_wiki=settings_at_hand().bot_can_edit_global_wiki_default,
         )
     else:
-        sentences = "Select at least one project."
+        sentences = messages.SELECT_A_PROJECT
     return html(render("bots/_wording.html", wording=sentences, taken=taken))
 
 
@@ -286,7 +286,7 @@ def change_in_project(key: str) -> Response:
     verb = service.shut_out if "remove" in request.form else service.let_in
     form = Form(shown=frozenset({"bot_id"}))
     if not bot_id:
-        form.refuse("bot_id", "Select a bot.")
+        form.refuse("bot_id", messages.SELECT_A_BOT)
     if submit(form, lambda person: verb(person, bot_id, project.id)) and not is_htmx():
         return go(f"/projects/{project.key}/settings/bots")
     return _show_in_project(project, form)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from app.accounts.models import BotMode, User
+from app.bots import messages
 from app.core.errors import InvalidField
 from app.projects.loaders import listed_projects
 
@@ -14,19 +15,15 @@ HIGHEST_RATE = 1_000_000
 def may_do(username: str, mode: str, project_keys: Sequence[str], *, global_wiki: bool) -> str:
     """What a bot may do, in two sentences; no keys mean every project."""
     writes = mode == BotMode.WRITE
-    verb = "read and write" if writes else "read"
-    where = ", ".join(project_keys) if project_keys else "every project, including future ones"
-    wiki = "can" if writes and global_wiki else "cannot"
-    return (
-        f"{username} can {verb} tickets, comments, wiki pages and notes in {where}. "
-        f"It {wiki} edit workspace wiki pages."
+    return messages.may_do(
+        username, project_keys, writes=writes, edits_global_wiki=writes and global_wiki
     )
 
 
 def keys_of(project_ids: Iterable[str], projects: Iterable[dict[str, Any]]) -> list[str]:
     """The keys of an allowlist, by the JSON of the live projects; deleted ones stay listed."""
     keys = {project["id"]: project["key"] for project in projects}
-    return [keys.get(project_id, "a deleted project") for project_id in project_ids]
+    return [keys.get(project_id, messages.DELETED_PROJECT) for project_id in project_ids]
 
 
 def check_rate(value: int) -> None:
@@ -35,7 +32,7 @@ def check_rate(value: int) -> None:
         raise InvalidField(
             "rate_limit_per_minute",
             "out_of_range",
-            f"rate_limit_per_minute must be {LOWEST_RATE} to {HIGHEST_RATE}.",
+            messages.rate_limit_invalid(LOWEST_RATE, HIGHEST_RATE),
         )
 
 

@@ -14,7 +14,7 @@ from app.accounts.builders import UserSummary
 from app.accounts.models import BotToken, User, UserType, Workspace
 from app.accounts.users import insert_user, with_tokens
 from app.audit.service import WORKSPACE_ID, Target, record
-from app.bots import rules
+from app.bots import messages, rules
 from app.config import Settings
 from app.core import ids, text
 from app.core.actor import Access, Actor, operation
@@ -228,8 +228,7 @@ def shut_out(actor: Actor, bot_id: str, project_id: str) -> None:
     if not remaining:
         raise Conflict(
             "invariant_violation",
-            "This is the bot's only project. Without it, the bot could access every project. "
-            "Give it access to another project first, or deactivate it.",
+            messages.ONLY_PROJECT,
         )
     update_bot(actor, bot_id, project_ids=remaining)
 
@@ -271,7 +270,7 @@ def revoke_token(actor: Actor, bot_id: str) -> None:
     user = _lock(bot_id)
     token = user_refs.active_token(user)
     if token is None:
-        raise Conflict("invariant_violation", "The bot has no active token.")
+        raise Conflict("invariant_violation", messages.NO_ACTIVE_TOKEN)
     token.is_active = False
     token.revoked_at = now_ms()
     session.flush()

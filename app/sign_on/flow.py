@@ -17,7 +17,6 @@ _FLOW, _CANDIDATE = "sign-on flow", "sign-on candidate"
 # A sealed text is a cookie, which browsers keep up to 4,096 characters.
 LONGEST_TARGET = 500
 # What people read when it is over.
-OVER = "This login was not started in this browser or took too long. Try again."
 
 
 @dataclass(frozen=True, slots=True)

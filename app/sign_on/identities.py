@@ -14,7 +14,7 @@ from app.core.errors import Conflict, NotFound
 from app.core.ids import as_uuid
 from app.database.locks import Lock, acquire
 from app.database.session import session
-from app.sign_on import flow
+from app.sign_on import flow, messages
 
 MOST_LINKED = 10
 
@@ -51,13 +51,13 @@ def link(actor: Actor, *, candidate: str) -> None:
     """
     found = flow.opened_candidate(candidate)
     if found is None or found.user_id != actor.user_id:
-        raise Conflict("invariant_violation", flow.OVER)
+        raise Conflict("invariant_violation", messages.NOT_STARTED_HERE)
     credentials.lock_exclusive(actor.id)
     acquire(Lock.IDENTITIES)
     if find(found.issuer, found.subject) is not None:
-        raise Conflict("invariant_violation", "This login is already linked to an account.")
+        raise Conflict("invariant_violation", messages.ALREADY_LINKED)
     if len(list_own(actor)) >= MOST_LINKED:
-        raise Conflict("invariant_violation", "Remove a linked login first.")
+        raise Conflict("invariant_violation", messages.REMOVE_A_LOGIN_FIRST)
     add(actor, actor.id, found.issuer, found.subject, found.name)
 
 
@@ -86,7 +86,7 @@ def unlink(actor: Actor, identity_id: str, *, settings: Settings) -> None:
         raise NotFound("identity", identity_id)
     user = session.get_one(User, actor.id)
     if len(own) == 1 and (user.password_hash is None or not settings.password_login):
-        raise Conflict("invariant_violation", "This is your only way to log in.")
+        raise Conflict("invariant_violation", messages.ONLY_WAY_TO_LOG_IN)
     of_it = delete(UserSession).where(
         UserSession.identity_id == identity.id, UserSession.id != actor.session_id
     )

@@ -9,7 +9,7 @@ from app.accounts.sessions import OpenedSession
 from app.config import Settings, settings_at_hand
 from app.core.errors import Conflict, NotFound, RateLimited
 from app.database.session import reading
-from app.sign_on import flow, identities, logout, service
+from app.sign_on import flow, identities, logout, messages, service
 from app.sign_on.requests import ProviderFailure
 from app.sign_on.service import Arrived, Departure, SignOnRefused
 from app.sign_on.tokens import TokenRefused
@@ -69,7 +69,7 @@ def finish() -> Response:
         return _refused(refusal.message, "/")
     except RateLimited as error:
         minutes = -(-int(error.headers["Retry-After"]) // 60)
-        response = _refused(f"Too many attempts. Wait {minutes} min and try again.", "/", 429)
+        response = _refused(messages.try_again_in(minutes), "/", 429)
         response.headers.update(error.headers)
         return response
     if isinstance(found, OpenedSession):

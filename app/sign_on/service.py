@@ -24,7 +24,7 @@ from app.core.errors import InvalidField
 from app.core.lanes import Lane, require
 from app.database.locks import Lock, acquire
 from app.database.session import run_write, session
-from app.sign_on import flow, identities, tokens
+from app.sign_on import flow, identities, messages, tokens
 from app.sign_on.flow import Candidate, SignOnFlow
 from app.sign_on.logout import session_hash
 from app.sign_on.provider import Provider, provider_of
@@ -36,17 +36,14 @@ CALLBACK = "/login/oidc/callback"
 NAMES_TRIED = 50
 
 MESSAGES = {
-    "begin": flow.OVER,
-    "provider": "The identity provider did not respond. Try again later.",
-    "denied": "The identity provider did not log you in.",
-    "not_admitted": (
-        "No account here belongs to this login. Log in with your password and link it in your "
-        "profile, or ask a teammate to invite you."
-    ),
-    "email": "The identity provider did not confirm an email address.",
-    "domain": "This email address is not allowed here.",
-    "inactive": "This account is deactivated.",
-    "setup": "Set up this service first.",
+    "begin": messages.NOT_STARTED_HERE,
+    "provider": messages.NO_RESPONSE,
+    "denied": messages.DENIED,
+    "not_admitted": messages.NO_ACCOUNT,
+    "email": messages.NO_CONFIRMED_EMAIL,
+    "domain": messages.DOMAIN_NOT_ALLOWED,
+    "inactive": messages.ACCOUNT_DEACTIVATED,
+    "setup": messages.NOT_SET_UP,
 }
 
 

@@ -1,0 +1,23 @@
+"""What single sign-on says to people."""
+
+NOT_STARTED_HERE = "This login was not started in this browser or took too long. Try again."
+NO_RESPONSE = "The identity provider did not respond. Try again later."
+DENIED = "The identity provider did not log you in."
+NO_ACCOUNT = (
+    "No account here belongs to this login. Log in with your password and link it in your "
+    "profile, or ask a teammate to invite you."
+)
+NO_CONFIRMED_EMAIL = "The identity provider did not confirm an email address."
+DOMAIN_NOT_ALLOWED = "This email address is not allowed here."
+ACCOUNT_DEACTIVATED = "This account is deactivated."
+NOT_SET_UP = "Set up this service first."
+
+
+def try_again_in(minutes: int) -> str:
+    return f"Too many attempts. Wait {minutes} min and try again."
+
+
+# Logins that are linked to an account
+ALREADY_LINKED = "This login is already linked to an account."
+REMOVE_A_LOGIN_FIRST = "Remove a linked login first."
+ONLY_WAY_TO_LOG_IN = "This is your only way to log in."
