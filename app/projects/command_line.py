@@ -7,6 +7,7 @@ from app.accounts.login import human_actor
 from app.accounts.models import User, UserType
 from app.core.actor import Actor
 from app.database.session import session
+from app.projects import messages
 from app.projects.models import Project
 
 WITHOUT_WEBHOOKS = click.option(
@@ -26,9 +27,9 @@ def acting_human(username: str | None) -> Actor:
         statement = statement.where(User.username == username)
     humans = session.scalars(statement.limit(2)).all()
     if not humans:
-        raise click.ClickException("No active user found. Run 'flask setup-admin' first.")
+        raise click.ClickException(messages.NO_ACTIVE_USER)
     if len(humans) > 1:
-        raise click.ClickException("There are several people. Specify one with --as USERNAME.")
+        raise click.ClickException(messages.SEVERAL_PEOPLE)
     return human_actor(humans[0])
 
 
@@ -38,7 +39,7 @@ def bot_id_of(name: str) -> str:
         select(User.id).where(User.username == name, User.type == UserType.BOT.value)
     ).first()
     if bot_id is None:
-        raise click.ClickException(f"Bot {name} not found.")
+        raise click.ClickException(messages.bot_not_found(name))
     return bot_id
 
 
@@ -46,5 +47,5 @@ def live_project_id(key: str) -> str:
     """The id of the live project with this key; raises ClickException."""
     project = session.scalars(select(Project).where(Project.key == key)).first()
     if project is None or project.is_deleted:
-        raise click.ClickException(f"Project {key} not found.")
+        raise click.ClickException(messages.project_not_found(key))
     return project.id

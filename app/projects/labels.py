@@ -15,7 +15,7 @@ from app.core.ids import as_uuid
 from app.database.pagination import Page, page
 from app.database.session import Prepared, session
 from app.database.versions import add_versioned, apply_changes, duplicate_is_conflict
-from app.projects import loaders, ticket_rows
+from app.projects import loaders, messages, ticket_rows
 from app.projects.builders import label_json
 from app.projects.models import Label
 
@@ -73,13 +73,13 @@ def _named(label_ids: Sequence[str], field: str) -> tuple[list[str], list[str]]:
     """Each once, and those that can be ids."""
     unique = text.unique(label_ids)
     if len(unique) > MOST_CARRIED:
-        raise InvalidField(field, "too_many", f"Use at most {MOST_CARRIED} labels.")
+        raise InvalidField(field, "too_many", messages.too_many_labels(MOST_CARRIED))
     return unique, [label_id for label_id in unique if as_uuid(label_id) == label_id]
 
 
 def _check_found(found: Collection[str], unique: Sequence[str], field: str) -> None:
     if len(found) != len(unique):
-        raise InvalidField(field, "not_found", f"{field} must be labels of this project.")
+        raise InvalidField(field, "not_found", messages.not_labels_of_project(field))
 
 
 def lock_label(label: Label) -> None:

@@ -16,6 +16,7 @@ from app.core.actor import Actor
 from app.core.errors import Conflict, Gone, InvalidField, NotFound, OutsideAllowlist
 from app.core.ids import as_uuid
 from app.database.session import Prepared, by_id, session
+from app.projects import messages
 from app.projects.models import Label, Project, WorkflowState
 
 # The most projects that a list of a bot or webhook has.
@@ -129,7 +130,7 @@ def check_name_free(
 
 def name_in_use(noun: str, name: str) -> str:
     """The message that refuses the name of a state or label."""
-    return f"A {noun} named {name} already exists."
+    return messages.already_exists(noun, name)
 
 
 def listed_projects(project_ids: list[str], *, already: Sequence[str] = ()) -> list[str]:
@@ -140,14 +141,12 @@ def listed_projects(project_ids: list[str], *, already: Sequence[str] = ()) -> l
     """
     unique = text.unique(project_ids)
     if len(unique) > LONGEST_LIST:
-        raise InvalidField(
-            "project_ids", "too_long", f"project_ids can have at most {LONGEST_LIST} entries."
-        )
+        raise InvalidField("project_ids", "too_long", messages.too_many_projects(LONGEST_LIST))
     if not unique:
         return []
     live = session.scalars(
         select(Project.id).where(Project.id.in_(unique), Project.deleted_at.is_(None))
     )
     if set(unique) - set(live) - set(already):
-        raise InvalidField("project_ids", "not_found", "project_ids contains an unknown project.")
+        raise InvalidField("project_ids", "not_found", messages.UNKNOWN_PROJECT)
     return unique

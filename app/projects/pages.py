@@ -11,7 +11,7 @@ from sqlalchemy import select
 from app.accounts.models import User, UserType
 from app.core.actor import Actor
 from app.database.session import reading, session
-from app.projects import labels, samples, service, states, ticket_rows
+from app.projects import labels, messages, samples, service, states, ticket_rows
 from app.projects.builders import label_json, state_json
 from app.projects.loaders import SeenProject, visible_by_key
 from app.projects.models import StateCategory
@@ -147,7 +147,7 @@ def delete(key: str) -> Response:
     typed = request.form.get("confirm", "").strip()
     if typed.upper() != project.key:
         refused = Form(shown=frozenset({"confirm"}))
-        refused.refuse("confirm", f"Type {project.key} to delete this project.")
+        refused.refuse("confirm", messages.type_to_delete(project.key))
         return _show_general(project, Form(), delete_form=refused, status=422)
     write(lambda person: service.delete_project(person, project.id))
     return go("/projects")
@@ -165,7 +165,7 @@ def _show_general(
         open_states = [
             state for state in states.ordered(project.id) if state.category != StateCategory.DONE
         ]
-    review_states = [("", "None"), *((state.id, state.name) for state in open_states)]
+    review_states = [("", messages.NONE), *((state.id, state.name) for state in open_states)]
     owners = [
         (row.id, row.display_name)
         for row in people
@@ -262,8 +262,8 @@ class PartSettings:
         form = load_form(self.patch, keep_empty=True)
         # A row has no room for messages, which stand above the list.
         form.shown = frozenset()
-        messages = [*form.errors.values()]
-        form.errors = {"": messages[0]} if messages else {}
+        refusals = [*form.errors.values()]
+        form.errors = {"": refusals[0]} if refusals else {}
         if not submit(form, lambda person: self.update(person, project.id, part_id, **form.data)):
             return self.show(project, row=EditedRow(part_id, form=form))
         if not is_htmx():
@@ -286,7 +286,7 @@ def _labels(project: SeenProject) -> dict[str, Any]:
         {**label_json(label), "tickets": counts.get(label.id, 0)}
         for label in labels.by_name(project.id)
     ]
-    choices = [("", "Select…"), *((row["id"], row["name"]) for row in rows)]
+    choices = [("", messages.SELECT), *((row["id"], row["name"]) for row in rows)]
     next_color = labels.PALETTE[len(rows) % len(labels.PALETTE)]
     return {"labels": rows, "choices": choices, "next_color": next_color}
 
@@ -331,7 +331,7 @@ def move_state(key: str, state_id: str) -> Response:
         order.insert(position, state_id)
         states.reorder_states(person, project.id, state_ids=order)
 
-    undo_text = "" if before is None else "State moved"
+    undo_text = "" if before is None else messages.STATE_MOVED
     return STATES.run(project, Form(), work, undo_text=undo_text)
 
 
@@ -342,7 +342,7 @@ def delete_state(key: str, state_id: str) -> Response:
         project,
         Form(),
         lambda person: states.delete_state(person, project.id, state_id),
-        undo_text="State deleted",
+        undo_text=messages.STATE_DELETED,
     )
 
 
@@ -358,6 +358,6 @@ def delete_label(key: str, label_id: str) -> Response:
     if not is_htmx():
         return go(LABELS.address(project))
     if undoable:
-        return with_undo(LABELS.show(project), "Label deleted", LABELS.address(project))
-    text = f"Label deleted. More than {labels.MOST_NAMED} tickets had it, too many to undo."
+        return with_undo(LABELS.show(project), messages.LABEL_DELETED, LABELS.address(project))
+    text = messages.label_deleted_from_many(labels.MOST_NAMED)
     return with_toast(LABELS.show(project), text)

@@ -13,7 +13,7 @@ from app.core.errors import Conflict, InvalidField
 from app.database.pagination import Page, page
 from app.database.session import session
 from app.database.versions import add_versioned, apply_changes, duplicate_is_conflict, touch
-from app.projects import states
+from app.projects import messages, states
 from app.projects.builders import project_json
 from app.projects.loaders import SeenProject, target, visible, writable
 from app.projects.models import Project
@@ -63,12 +63,12 @@ def create_project(
 
     Raises InvalidField, and Conflict ``duplicate_key``; deleted projects keep their keys.
     """
-    hint = "key must be 2 to 10 characters: A-Z and 0-9, starting with a letter."
+    hint = messages.KEY_INVALID
     text.matching(key, "key", KEY_PATTERN, hint)
     name = text.line(name, "name")
     description = text.body(description, "description", text.DESCRIPTION_LENGTH)
     owner = user_refs.active_human(owner_user_id or actor.id, "owner_user_id")
-    in_use = f"The key {key} is already taken."
+    in_use = messages.key_taken(key)
     if session.scalar(select(Project.id).where(Project.key == key)) is not None:
         raise Conflict("duplicate_key", in_use, field="key")
     project = add_versioned(
@@ -112,7 +112,7 @@ def update_project(actor: Actor, /, project_id: str, **fields: Any) -> Project:
     if fields.get("review_state_id") is not None:
         fields["review_state_id"] = states.for_review(project.id, fields["review_state_id"]).id
     if not 0 <= fields.get("bot_creation_limit", 0) <= HIGHEST_CREATION_LIMIT:
-        message = f"The limit must be a number from 0 to {HIGHEST_CREATION_LIMIT}."
+        message = messages.creation_limit_invalid(HIGHEST_CREATION_LIMIT)
         raise InvalidField("bot_creation_limit", "out_of_range", message)
     changed = apply_changes(project, fields)
     if changed:

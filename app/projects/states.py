@@ -16,17 +16,17 @@ from app.core.errors import Conflict, InvalidField
 from app.database.pagination import Page, page
 from app.database.session import AnyRow, Prepared, by_id, session
 from app.database.versions import add_versioned, apply_changes, duplicate_is_conflict
-from app.projects import loaders, ticket_rows
+from app.projects import loaders, messages, ticket_rows
 from app.projects.builders import state_json
 from app.projects.loaders import SeenProject
 from app.projects.models import Project, StateCategory, WorkflowState
 
 SEEDED = (
-    ("Backlog", StateCategory.BACKLOG),
-    ("To do", StateCategory.ACTIVE),
-    ("In progress", StateCategory.ACTIVE),
-    ("In review", StateCategory.ACTIVE),
-    ("Done", StateCategory.DONE),
+    (messages.BACKLOG, StateCategory.BACKLOG),
+    (messages.TO_DO, StateCategory.ACTIVE),
+    (messages.IN_PROGRESS, StateCategory.ACTIVE),
+    (messages.IN_REVIEW, StateCategory.ACTIVE),
+    (messages.DONE, StateCategory.DONE),
 )
 # Tickets that a replaced state may hold: each move is an event, the deletion is one more, and one
 # undo covers UNDONE_AT_ONCE events.
@@ -111,7 +111,7 @@ def named_in_body(project_id: str, state_id: str, field: str = "state_id") -> Wo
     """The state of this project that a request names in ``field``; raises InvalidField."""
     state = by_id(WorkflowState, state_id)
     if state is None or state.project_id != project_id:
-        raise InvalidField(field, "not_found", f"{field} must be a state of this project.")
+        raise InvalidField(field, "not_found", messages.not_a_state_of_project(field))
     return state
 
 
@@ -119,19 +119,19 @@ def for_review(project_id: str, state_id: str) -> WorkflowState:
     """The state that a request names as the review state; raises InvalidField."""
     state = named_in_body(project_id, state_id, REVIEW)
     if state.category == StateCategory.DONE:
-        raise InvalidField(REVIEW, "is_done", "The review state cannot be of category done.")
+        raise InvalidField(REVIEW, "is_done", messages.REVIEW_STATE_NOT_DONE)
     return state
 
 
 def _check_not_for_review(project: SeenProject, state: WorkflowState) -> None:
     if project.review_state_id == state.id:
-        message = f"{state.name} is the review state. Select another one in the settings first."
+        message = messages.is_review_state(state.name)
         raise Conflict("invariant_violation", message)
 
 
 def _check_limit(wip_limit: int | None) -> None:
     if wip_limit is not None and not 1 <= wip_limit <= HIGHEST_LIMIT:
-        message = f"A limit must be a number from 1 to {HIGHEST_LIMIT}."
+        message = messages.limit_invalid(HIGHEST_LIMIT)
         raise InvalidField("wip_limit", "out_of_range", message)
 
 
@@ -209,12 +209,10 @@ def delete_state(actor: Actor, project_id: str, state_id: str) -> None:
     session.execute(select(WorkflowState.id).where(WorkflowState.id == state.id).with_for_update())
     in_use = ticket_rows.live_in_state(state.id)
     if in_use:
-        raise Conflict(
-            "state_in_use", f"This state still has tickets: {in_use}.", ticket_count=in_use
-        )
+        raise Conflict("state_in_use", messages.state_in_use(in_use), ticket_count=in_use)
     remaining = [other for other in ordered(project.id) if other.id != state.id]
     if not remaining:
-        raise Conflict("invariant_violation", "A project must have at least one state.")
+        raise Conflict("invariant_violation", messages.LAST_STATE)
     session.delete(state)
     session.flush()
     _renumber(remaining)
@@ -243,9 +241,7 @@ def reorder_states(actor: Actor, project_id: str, *, state_ids: list[str]) -> No
     states = ordered(project.id)
     current = [state.id for state in states]
     if len(state_ids) != len(current) or set(state_ids) != set(current):
-        raise InvalidField(
-            "state_ids", "not_the_states", "state_ids must contain each state of the project once."
-        )
+        raise InvalidField("state_ids", "not_the_states", messages.STATE_IDS_INCOMPLETE)
     if state_ids == current:
         return
     by_id = {state.id: state for state in states}

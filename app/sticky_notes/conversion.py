@@ -11,6 +11,7 @@ from app.database.session import session
 from app.database.versions import apply_changes
 from app.projects import loaders as projects
 from app.projects.loaders import SeenProject
+from app.sticky_notes import messages
 from app.sticky_notes.models import StickyNote
 from app.sticky_notes.service import writable
 from app.tickets import creating as tickets
@@ -84,7 +85,7 @@ def convert_note(
     if note.converted_to_ticket_id is not None:
         raise Conflict(
             "already_converted",
-            "This note was already converted to a ticket.",
+            messages.ALREADY_CONVERTED,
             ticket_id=note.converted_to_ticket_id,
         )
     project = _project_of(actor, note, project_id)
@@ -113,11 +114,11 @@ def convert_note(
 def _project_of(actor: Actor, note: StickyNote, project_id: str | None) -> str | SeenProject:
     if note.project_id is not None:
         if project_id not in (None, note.project_id):
-            raise InvalidField("project_id", "wrong_project", "This note belongs to a project.")
+            raise InvalidField("project_id", "wrong_project", messages.BELONGS_TO_A_PROJECT)
         return note.project_id
     if project_id is None:
-        raise InvalidField("project_id", "required", "project_id is required for a personal note.")
+        raise InvalidField("project_id", "required", messages.PROJECT_REQUIRED)
     try:
         return projects.writable(actor, project_id)
     except NotFound as error:
-        raise InvalidField("project_id", "not_found", "Project not found.") from error
+        raise InvalidField("project_id", "not_found", messages.PROJECT_NOT_FOUND) from error

@@ -14,7 +14,7 @@ from app.projects import loaders as projects_loaders
 from app.projects.builders import project_json
 from app.projects.loaders import SeenProject, visible_by_key
 from app.projects.pages import offered_projects
-from app.sticky_notes import service
+from app.sticky_notes import messages, service
 from app.sticky_notes.conversion import convert_note, default_title
 from app.sticky_notes.models import StickyNote
 from app.sticky_notes.schemas import StickyNoteConversion, StickyNoteCreate, StickyNotePatch
@@ -45,14 +45,14 @@ pages = Blueprint("sticky_notes_pages", __name__)
 SHOWN = 100
 # The colors that people choose from; a bot may set any other.
 COLORS = (
-    ("#facc15", "Yellow"),
-    ("#fb923c", "Orange"),
-    ("#f472b6", "Pink"),
-    ("#a78bfa", "Violet"),
-    ("#60a5fa", "Blue"),
-    ("#2dd4bf", "Teal"),
-    ("#4ade80", "Green"),
-    ("#94a3b8", "Grey"),
+    ("#facc15", messages.YELLOW),
+    ("#fb923c", messages.ORANGE),
+    ("#f472b6", messages.PINK),
+    ("#a78bfa", messages.VIOLET),
+    ("#60a5fa", messages.BLUE),
+    ("#2dd4bf", messages.TEAL),
+    ("#4ade80", messages.GREEN),
+    ("#94a3b8", messages.GREY),
 )
 # Longer notes scroll.
 LONG_LINES = 14
@@ -182,7 +182,7 @@ def delete(note_id: str) -> Response:
     if not is_htmx():
         return go(_wall_of(project))
     removal = f'<li id="note-{note["id"]}" hx-swap-oob="delete"></li>'
-    text = "Note deleted"
+    text = messages.NOTE_DELETED
     # Events hold no text of personal notes, so their deletion cannot be undone.
     return html(removal + (undo_toast(text, _wall_of(project)) if project else toast(text)))
 
@@ -206,7 +206,12 @@ def convert(note_id: str) -> Response:
     if not is_htmx():
         return go(target)
     note, project = _read(note_id)
-    message = undo_toast(f"{note['ticket']} created", _wall_of(project), href=target, action="Open")
+    message = undo_toast(
+        messages.ticket_created(note["ticket"]),
+        _wall_of(project),
+        href=target,
+        action=messages.OPEN,
+    )
     response = html(render("sticky_notes/_note.html", note=_with_text(note)) + message)
     response.headers["HX-Retarget"] = f"#note-{note['id']}"
     response.headers["HX-Reswap"] = "outerHTML"
@@ -222,7 +227,7 @@ def _load_conversion() -> Form:
         parent = tickets.named_in_body(actor(), display_id)
     form = load_form(StickyNoteConversion, parent_ticket_id=parent.id if parent else None)
     if parent is None:
-        form.refuse("parent_ticket_id", f"Ticket {display_id} not found.")
+        form.refuse("parent_ticket_id", messages.ticket_not_found(display_id))
     return form
 
 
@@ -247,7 +252,7 @@ def _conversion(note_id: str, form: Form) -> Response:
         kinds=words(KINDS),
         priorities=words(PRIORITIES),
         # The verb checks that the assignee may see the chosen project.
-        assignees=[("", "Nobody"), *assignees.items()],
+        assignees=[("", messages.NOBODY), *assignees.items()],
         address=_wall_of(project),
         status=422 if form.errors else 200,
     )
@@ -290,15 +295,17 @@ def _with_text(note: dict[str, Any]) -> dict[str, Any]:
         **note,
         "html": render_markdown(body, Profile.RESTRICTED, nowhere).html,
         "is_long": len(body) > LONG_TEXT or body.count("\n") >= LONG_LINES,
-        "color_name": dict(COLORS).get(color.lower(), "Other color") if color else "No color",
+        "color_name": dict(COLORS).get(color.lower(), messages.OTHER_COLOR)
+        if color
+        else messages.NO_COLOR,
     }
 
 
 def _color_options(current: str | None) -> list[tuple[str, str]]:
     """The colors to choose from, with the note's own one."""
-    options = [("", "No color"), *COLORS]
+    options = [("", messages.NO_COLOR), *COLORS]
     if current and current.lower() not in dict(COLORS):
-        options.append((current, "Other color"))
+        options.append((current, messages.OTHER_COLOR))
     return options
 
 

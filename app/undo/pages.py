@@ -8,7 +8,7 @@ from flask import Blueprint, Response, request
 from app.activity.sentences import as_mapping, in_words
 from app.core.errors import Conflict, DomainError, Forbidden, Gone, InvalidField, NotFound
 from app.database.session import reading
-from app.undo import service, wording
+from app.undo import messages, service, wording
 from app.undo.plans import SINCE
 from app.undo.service import Ending, RequestOutcome, UndoOutcome
 from app.web.guard import safe_next, write
@@ -18,8 +18,8 @@ pages = Blueprint("undo_pages", __name__)
 
 
 WHY = {
-    Ending.NOTHING_LEFT: "Nothing left to undo.",
-    Ending.CHANGED_SINCE: "Someone has changed this since.",
+    Ending.NOTHING_LEFT: messages.NOTHING_TO_UNDO,
+    Ending.CHANGED_SINCE: messages.CHANGED_SINCE,
 }
 
 
@@ -38,7 +38,7 @@ def undo_event(event_id: str) -> Response:
         return _ask_to_confirm(outcome, back)
     if not is_htmx():
         return go(back)
-    text = "Undone" if outcome.is_done else "Nothing left to undo"
+    text = messages.UNDONE if outcome.is_done else messages.NOTHING_LEFT
     badge = f'<span class="badge" id="undo-{event_id}" tabindex="-1">undone</span>'
     response = html(badge + oob(render("audit/_toast.html", text=text, kind=""), "#toasts"))
     # Makes the page poll for the change at once.
@@ -50,7 +50,7 @@ def _refused(event_id: str, error: DomainError, back: str) -> Response:
     """Leave the page unchanged and show why a verb refused."""
     if not is_htmx():
         return page("audit/not_undone.html", message=error.message, back=back, status=409)
-    toast = render("audit/_toast.html", text=f"Could not undo. {error.message}", kind="error")
+    toast = render("audit/_toast.html", text=messages.could_not_undo(error.message), kind="error")
     response = html(oob(toast, "#toasts"), 409)
     response.headers["HX-Reswap"] = "none"
     return response

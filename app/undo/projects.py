@@ -21,6 +21,7 @@ from app.projects.loaders import writable
 from app.projects.models import Label, Project, WorkflowState
 from app.tickets import loaders, saved_views, service, templates
 from app.tickets.models import SavedView, TicketTemplate
+from app.undo import messages
 from app.undo.plans import (
     NOTHING_LEFT,
     Difference,
@@ -93,7 +94,7 @@ def _view_changed(actor: Actor, project_id: str, change: Mapping[str, Any]) -> P
         if view.is_shared:
             return NOTHING_LEFT
         if view.user_id != actor.id:
-            raise impossible("Its owner keeps this view private.")
+            raise impossible(messages.VIEW_IS_PRIVATE)
         return Plan(partial(saved_views.share_view, actor, view.id, is_shared=True))
     if view is None:
         raise NotFound("saved_view", before["id"])
@@ -132,7 +133,7 @@ def label_deleted(actor: Actor, event: AuditEvent) -> Plan:
     )
     ticket_ids = payload.get("ticket_ids")
     if ticket_ids is None:
-        raise impossible("The tickets with this label were not recorded.")
+        raise impossible(messages.TICKETS_NOT_RECORDED)
     if existing_id is not None:
         ticket_ids = ticket_rows.live_without_label(existing_id, ticket_ids)
         if not ticket_ids:
@@ -173,7 +174,7 @@ def states_reordered(actor: Actor, event: AuditEvent) -> Plan:
     project_id, payload = event.project_id or "", event.payload
     before = payload.get("previous_state_ids")
     if before is None:
-        raise impossible("The previous order was not recorded.")
+        raise impossible(messages.ORDER_NOT_RECORDED)
     # Locks the project, so the order cannot change between comparison and write.
     writable(actor, project_id, lock=True)
     now = [state.id for state in states.ordered(project_id)]

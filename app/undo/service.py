@@ -18,7 +18,7 @@ from app.core.context import undoing
 from app.core.errors import DomainError, Forbidden, NotFound
 from app.core.ids import as_uuid
 from app.database.session import by_id, savepoint, session
-from app.undo import projects, texts, tickets
+from app.undo import messages, projects, texts, tickets
 from app.undo.plans import Difference, Reversal, impossible
 
 # How each type of event is undone; others cannot be undone.
@@ -145,7 +145,7 @@ def _is_about(event: AuditEvent, subject: Subject, subject_id: str) -> bool:
 def _undo(actor: Actor, event: AuditEvent, *, force: bool) -> UndoOutcome:
     reversal = REVERSALS.get(event.event_type)
     if reversal is None:
-        raise impossible("This kind of event cannot be undone.")
+        raise impossible(messages.KIND_CANNOT_BE_UNDONE)
     plan = reversal(actor, event)
     if plan.act is None:
         return UndoOutcome(event, Ending.NOTHING_LEFT)

@@ -15,6 +15,7 @@ from app.sticky_notes.models import StickyNote
 from app.tickets import comments, loaders
 from app.tickets import service as tickets
 from app.tickets.models import Comment
+from app.undo import messages
 from app.undo.plans import (
     NOTHING_LEFT,
     Difference,
@@ -30,9 +31,6 @@ from app.undo.tickets import later
 from app.wiki import service as wiki
 from app.wiki.models import WikiPage, WikiRevision
 
-NOT_RECORDED = "The text of personal notes is not recorded, so this cannot be undone."
-CONVERT_AGAIN = "This undid a conversion. Convert the note again instead."
-
 
 def _is_part_of_undone_conversion(event: AuditEvent) -> bool:
     """Undone one by one, the events of an undone conversion would lose the note."""
@@ -43,7 +41,7 @@ def _is_part_of_undone_conversion(event: AuditEvent) -> bool:
 def note_created(actor: Actor, event: AuditEvent) -> Plan:
     """Delete it; changes since need confirmation."""
     if _is_part_of_undone_conversion(event):
-        raise impossible(CONVERT_AGAIN)
+        raise impossible(messages.CONVERT_AGAIN)
     note = by_id(StickyNote, event.target_id or "")
     if note is None:
         return NOTHING_LEFT
@@ -58,7 +56,7 @@ def note_created(actor: Actor, event: AuditEvent) -> Plan:
 
 def note_updated(actor: Actor, event: AuditEvent) -> Plan:
     if "changes" not in event.payload:
-        raise impossible(NOT_RECORDED)
+        raise impossible(messages.NOTE_NOT_RECORDED)
     note = by_id(StickyNote, event.target_id or "")
     if note is None:
         raise NotFound("sticky_note", event.target_id or "")
@@ -68,9 +66,9 @@ def note_updated(actor: Actor, event: AuditEvent) -> Plan:
 def note_deleted(actor: Actor, event: AuditEvent) -> Plan:
     """Create an equal note, in the name of whoever undoes."""
     if "body" not in event.payload or event.project_id is None:
-        raise impossible(NOT_RECORDED)
+        raise impossible(messages.NOTE_NOT_RECORDED)
     if _is_part_of_undone_conversion(event):
-        raise impossible(CONVERT_AGAIN)
+        raise impossible(messages.CONVERT_AGAIN)
     project_id, payload = event.project_id, event.payload
     # Locked, so that of two concurrent undos the second one finds the note of the first.
     session.execute(
@@ -138,7 +136,7 @@ def comment_updated(actor: Actor, event: AuditEvent) -> Plan:
     """Put the earlier text back; raises Forbidden ``not_author`` for anyone but the author."""
     comment = _comment(event)
     if comment.is_deleted:
-        raise impossible("The comment was deleted.")
+        raise impossible(messages.COMMENT_DELETED)
     if comment.author_user_id != actor.user_id:
         raise Forbidden("not_author")
     back = event.payload["previous_body"]
@@ -176,7 +174,7 @@ def page_updated(actor: Actor, event: AuditEvent) -> Plan:
     """Put back what this revision changed of the one before."""
     page = _page(event)
     if page.is_deleted:
-        raise impossible(f"The page {page.slug} was deleted.")
+        raise impossible(messages.page_deleted(page.slug))
     number = event.payload["revision_number"]
     revisions = session.scalars(
         select(WikiRevision)
@@ -187,14 +185,14 @@ def page_updated(actor: Actor, event: AuditEvent) -> Plan:
         .order_by(WikiRevision.revision_number)
     ).all()
     if len(revisions) < 2:
-        raise impossible("The previous revision was not found.")
+        raise impossible(messages.REVISION_NOT_FOUND)
     before, after = revisions
     changes = {
         name: {"from": getattr(before, name), "to": getattr(after, name)}
         for name in ("title", "body")
         if getattr(before, name) != getattr(after, name)
     }
-    update = partial(wiki.update_page, actor, page.id, summary=f"Undid r{number}")
+    update = partial(wiki.update_page, actor, page.id, summary=messages.undid_revision(number))
     return put_back(page, changes, update)
 
 

@@ -16,6 +16,7 @@ from app.tickets import links, loaders, relations, service, watchers
 from app.tickets.fields import UPDATED
 from app.tickets.models import Ticket, TicketRelation
 from app.tickets.ticket_labels import label_ids_of
+from app.undo import messages
 from app.undo.plans import (
     NOTHING_LEFT,
     SINCE,
@@ -45,7 +46,7 @@ def _ticket(event: AuditEvent) -> Ticket:
 def _live_ticket(event: AuditEvent) -> Ticket:
     ticket = _ticket(event)
     if ticket.is_deleted:
-        raise impossible(f"{ticket.display_id} was deleted.")
+        raise impossible(messages.ticket_deleted(ticket.display_id))
     return ticket
 
 
@@ -55,7 +56,7 @@ def updated(actor: Actor, event: AuditEvent) -> Plan:
     changes = dict(event.payload["changes"])
     label_change = changes.pop(LABELS, None)
     if not FIELDS.issuperset(changes):
-        raise impossible("This cannot be undone.")
+        raise impossible(messages.CANNOT_BE_UNDONE)
     values, differences = values_to_put_back(ticket, changes)
     label_ids = _labels_back(ticket, label_change) if label_change else None
     if label_ids is not None:
@@ -79,7 +80,7 @@ def moved(actor: Actor, event: AuditEvent) -> Plan:
     ticket = _live_ticket(event)
     back = earlier_state_id(event)
     if back is None:
-        raise impossible("The previous state no longer exists.")
+        raise impossible(messages.STATE_DELETED)
     return one_value(
         "state_id",
         back,

@@ -13,24 +13,25 @@ from app.projects.models import WorkflowState
 from app.text.diff import Diff, compare
 from app.tickets import stream_queries
 from app.tickets.fields import FIELDS
+from app.undo import messages
 from app.undo.plans import Difference
 from app.web.filters import day
 
 LABELS = {field.name: field.label for field in FIELDS} | {
-    "body": "Text",
-    "name": "Name",
-    "description": "Description",
-    "owner_user_id": "Owner",
+    "body": messages.TEXT,
+    "name": messages.NAME,
+    "description": messages.DESCRIPTION,
+    "owner_user_id": messages.OWNER,
     "sign_off": "Sign-off",
-    "review_state_id": "Review state",
-    "bot_creation_limit": "Limit for bots",
-    "type": "Type",
-    "wip_limit": "Limit",
-    "color": "Color",
-    "category": "Category",
-    "tickets": "Tickets",
-    "state_ids": "Order",
-    "query": "Filters",
+    "review_state_id": messages.REVIEW_STATE,
+    "bot_creation_limit": messages.LIMIT_FOR_BOTS,
+    "type": messages.TYPE,
+    "wip_limit": messages.LIMIT,
+    "color": messages.COLOR,
+    "category": messages.CATEGORY,
+    "tickets": messages.TICKETS,
+    "state_ids": messages.ORDER,
+    "query": messages.FILTERS,
 }
 NOTHING = "nothing"
 # The most characters that a tool shows of a text.

@@ -13,7 +13,7 @@ from app.core.ids import as_uuid
 from app.database.session import by_id, session
 from app.projects import loaders as projects
 from app.projects.models import Project
-from app.wiki import slugs
+from app.wiki import messages, slugs
 from app.wiki.models import WikiPage
 
 # How a query string names the global pages: ``project_id=null``.
@@ -114,9 +114,7 @@ def _by_slug(actor: Actor, slug: str, project_id: str | None, include_deleted: b
     if project_id not in (None, GLOBAL):
         live.sort(key=lambda page: page.project_id is None)
     elif len(live) > 1:
-        raise InvalidField(
-            "slug", "ambiguous_slug", "Several wikis have this slug. Specify project_id."
-        )
+        raise InvalidField("slug", "ambiguous_slug", messages.SEVERAL_WIKIS)
     if live:
         return live[0]
     if not pages:

@@ -19,7 +19,7 @@ from app.database.pagination import page as paginate
 from app.database.session import by_id, session
 from app.database.versions import apply_changes, duplicate_is_conflict, touch
 from app.projects import loaders as projects
-from app.wiki import links, loaders, searching, slugs
+from app.wiki import links, loaders, messages, searching, slugs
 from app.wiki.builders import page_json, revision_json, revision_row_json, row_json
 from app.wiki.models import WikiPage, WikiRevision, in_scope
 
@@ -88,7 +88,7 @@ def create_page(
     if slug is None:
         slug = slugs.from_title(title, project_id)
     elif _is_taken(slugs.checked(slug), project_id):
-        raise Conflict("duplicate_key", f"The slug {slug} is already taken.", field="slug")
+        raise Conflict("duplicate_key", messages.slug_taken(slug), field="slug")
     identifier = ids.new_id()
     created_at = ids.created_ms(identifier)
     page = WikiPage(
@@ -104,7 +104,7 @@ def create_page(
         updated_at=created_at,
     )
     session.add(page)
-    with duplicate_is_conflict("slug", f"The slug {slug} is already taken."):
+    with duplicate_is_conflict("slug", messages.slug_taken(slug)):
         session.flush()
     revision = _add_revision(actor, page, "")
     links.store(page)
@@ -199,7 +199,7 @@ def restore_page(actor: Actor, reference: str, *, project_id: str | None = None)
     page = loaders.writable(actor, _deleted(reference, project_id).id, include_deleted=True)
     deletions.check_own(actor, "wiki.deleted", page_id=page.id)
     if _is_taken(page.slug, page.project_id):
-        raise Conflict("duplicate_key", f"Another page has the slug {page.slug}.", field="slug")
+        raise Conflict("duplicate_key", messages.another_has_slug(page.slug), field="slug")
     page.deleted_at = None
     touch(page)
     session.flush()
@@ -221,7 +221,7 @@ def _deleted(reference: str, project_id: str | None) -> WikiPage:
         if page is None:
             raise NotFound("wiki_page", reference)
         if not page.is_deleted:
-            raise Conflict("invariant_violation", f"The page {page.slug} is not deleted.")
+            raise Conflict("invariant_violation", messages.not_deleted(page.slug))
         return page
     latest = session.scalars(
         select(WikiPage)
@@ -311,7 +311,7 @@ def _check_writable_scope(actor: Actor, project_id: str | None) -> None:
     try:
         projects.writable(actor, project_id)
     except NotFound as error:
-        raise InvalidField("project_id", "not_found", "Project not found.") from error
+        raise InvalidField("project_id", "not_found", messages.PROJECT_NOT_FOUND) from error
 
 
 def _is_taken(slug: str, project_id: str | None) -> bool:

@@ -9,6 +9,7 @@ from app.core import text
 from app.core.errors import InvalidField
 from app.core.ids import UUID_PATTERN
 from app.database.session import session
+from app.wiki import messages
 from app.wiki.models import WikiPage, in_scope
 
 PATTERN = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -30,9 +31,7 @@ def checked(value: str) -> str:
     """The slug that a client sent; raises InvalidField."""
     text.checked(value, "slug", LENGTH)
     if not is_slug(value):
-        raise InvalidField(
-            "slug", "pattern", "slug must be lowercase letters, digits and single hyphens."
-        )
+        raise InvalidField("slug", "pattern", messages.SLUG_INVALID)
     return value
 
 

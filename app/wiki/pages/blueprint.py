@@ -13,7 +13,7 @@ from app.web.guard import actor
 from app.web.render import page
 from app.web.texts import laid_out
 from app.web.wiki_addresses import address_of
-from app.wiki import did_you_mean, slugs
+from app.wiki import did_you_mean, messages, slugs
 from app.wiki.slug_resolution import ResolvedPage, SeenPage, SlugMatches, resolve_slug
 
 pages = Blueprint("wiki_pages", __name__)
@@ -42,7 +42,7 @@ class WikiScope:
 
     @property
     def name(self) -> str:
-        return self.project.name if self.project else "Workspace"
+        return self.project.name if self.project else messages.WORKSPACE
 
     def address(self, page: Any) -> str:
         return address_of(self.key, page.slug, page.id)

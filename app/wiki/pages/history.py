@@ -9,7 +9,7 @@ from app.database.session import reading
 from app.text.diff import compare
 from app.web.guard import actor, write
 from app.web.render import go
-from app.wiki import page_queries, service
+from app.wiki import messages, page_queries, service
 from app.wiki.pages.blueprint import both, rendered, scope_and_page, scope_page
 
 
@@ -90,7 +90,7 @@ def restore(reference: str, number: int, key: str | None = None) -> Response:
             if_match=request.form.get("etag"),
             title=row["title"],
             body=row["body"],
-            summary=f"Restored r{number}",
+            summary=messages.restored_revision(number),
         )
 
     write(work)

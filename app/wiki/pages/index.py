@@ -11,11 +11,16 @@ from app.database.session import reading
 from app.web.guard import actor
 from app.web.render import go, is_htmx, page, partial
 from app.web.wiki_addresses import address_of, address_of_new, title_of
-from app.wiki import did_you_mean, links, page_queries
+from app.wiki import did_you_mean, links, messages, page_queries
 from app.wiki.page_queries import INDEX_SHOWN
 from app.wiki.pages.blueprint import both, pages, scope_of, scope_page
 
-VIEWS = {"tree": "Tree", "title": "A to Z", "recent": "Recent", "orphans": "Not linked"}
+VIEWS = {
+    "tree": messages.TREE,
+    "title": messages.A_TO_Z,
+    "recent": messages.RECENT,
+    "orphans": messages.NOT_LINKED,
+}
 # Pages that must share their first words to form a group without a page of its own.
 GROUP = 3
 BROKEN_LINKS_SHOWN = 200

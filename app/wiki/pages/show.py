@@ -16,7 +16,7 @@ from app.web.guard import actor
 from app.web.page_cache import do_not_keep
 from app.web.render import cached_page
 from app.web.wiki_addresses import address_of, title_of
-from app.wiki import links, loaders, page_queries
+from app.wiki import links, loaders, messages, page_queries
 from app.wiki.link_targets import Known, known, targets_of
 from app.wiki.pages.blueprint import (
     WikiScope,
@@ -145,7 +145,7 @@ def _elsewhere(other: dict[str, str]) -> dict[str, str]:
     return {
         "title": other["title"],
         "address": address_of(other["key"], other["slug"], other["id"]),
-        "scope": other["name"] or "the workspace wiki",
+        "scope": other["name"] or messages.WORKSPACE_WIKI,
     }
 
 
