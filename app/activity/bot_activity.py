@@ -8,6 +8,7 @@ from sqlalchemy import case, func, select
 
 from app.accounts import identity
 from app.accounts.models import User, UserType
+from app.activity import messages
 from app.activity.service import OK, events_json, invocation_json, list_invocations
 from app.audit.catalogue import Category
 from app.audit.models import AuditEvent, BotUsage, ToolInvocation
@@ -76,7 +77,7 @@ class Used:
     def cost(self) -> str:
         """In dollars, or empty if no call had a cost."""
         if 0 < self.cost_micros < MICROS // 100:
-            return "less than $0.01"
+            return messages.LESS_THAN_A_CENT
         return f"${self.cost_micros / MICROS:,.2f}" if self.cost_micros else ""
 
 
@@ -107,7 +108,7 @@ def test_access(actor: Actor, bot_id: str, reference: str) -> Tested:
     bot, is_accepted = identity.bot_as_actor(bot_id)
     what, see, write = _checks(actor, bot, reference.strip())
     if not is_accepted:
-        out = Verdict(False, "The bot has no active token or is deactivated.")
+        out = Verdict(False, messages.NO_ACTIVE_TOKEN)
         return Tested(what, out, out)
 
     def write_as_bot() -> None:
@@ -122,18 +123,18 @@ def _checks(person: Actor, bot: Actor, reference: str) -> tuple[str, Check, Chec
     if is_display_id(reference.upper()):
         key = reference.upper()
         return (
-            f"Ticket {key}",
+            messages.ticket(key),
             lambda: tickets.visible(bot, key),
             lambda: tickets.writable(bot, key),
         )
     if KEY_PATTERN.fullmatch(reference):
         return (
-            f"Project {reference}",
+            messages.project(reference),
             lambda: projects.visible_by_key(bot, reference),
             lambda: projects.writable(bot, projects.visible_by_key(bot, reference).id),
         )
     return (
-        f"Wiki page {reference}",
+        messages.wiki_page(reference),
         lambda: wiki.visible(bot, reference),
         lambda: wiki.writable(bot, wiki.visible(person, reference).id),
     )
@@ -143,8 +144,8 @@ def _verdict(check: Check) -> Verdict:
     try:
         check()
     except DomainError as error:
-        return Verdict(False, f"{error.message} ({error.code})")
-    return Verdict(True, "Allowed by its access and projects.")
+        return Verdict(False, messages.refused(error.message, error.code))
+    return Verdict(True, messages.ALLOWED)
 
 
 @operation(Access.HUMAN)

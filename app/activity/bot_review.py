@@ -8,6 +8,7 @@ from sqlalchemy import ColumnElement, func, or_, select, union_all
 from app.accounts import personal
 from app.accounts.builders import UserSummary, user_summary
 from app.accounts.models import User
+from app.activity import messages
 from app.activity.bot_activity import bot_named
 from app.audit.catalogue import REVERSIBLE, UNDO_OF, Category
 from app.audit.models import AuditEvent, ToolInvocation
@@ -145,7 +146,7 @@ def mark_reviewed(actor: Actor, username: str, event_id: str) -> None:
     bot = bot_named(actor, username)
     event = by_id(AuditEvent, event_id)
     if event is None or event.actor_user_id != bot.id:
-        raise InvalidField("event_id", "not_found", "Event not found for this bot.")
+        raise InvalidField("event_id", "not_found", messages.EVENT_OF_ANOTHER_BOT)
     personal.move_marker(actor, _subject(bot), event.id)
 
 

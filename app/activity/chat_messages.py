@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from sqlalchemy import bindparam, select
 
 from app.accounts.models import User, UserType
+from app.activity import messages
 from app.activity.sentences import as_mapping, in_words
 from app.audit.models import AuditEvent
 from app.config import Settings, settings_at_hand
@@ -37,9 +38,9 @@ _EVENTS = (
 )
 # Where the events of other things are shown.
 _PAGES = {
-    "bot": ("Bots", "/bots"),
-    "user": ("People", "/people"),
-    "webhook": ("Webhooks", "/webhooks"),
+    "bot": (messages.BOTS, "/bots"),
+    "user": (messages.PEOPLE, "/people"),
+    "webhook": (messages.WEBHOOKS, "/webhooks"),
 }
 
 
@@ -73,9 +74,9 @@ def _message(row: AnyRow, sentence: str, settings: Settings) -> ChatMessage:
 def _actor(row: AnyRow, settings: Settings) -> str:
     if row.display_name is None:
         is_system = row.AuditEvent.actor_kind == ActorKind.SYSTEM
-        return settings.app_name if is_system else "Someone"
+        return settings.app_name if is_system else messages.SOMEONE
     name: str = row.display_name
-    return f"{name} (bot)" if row.type == UserType.BOT else name
+    return messages.named_bot(name) if row.type == UserType.BOT else name
 
 
 def _subject(row: AnyRow) -> tuple[str, str]:

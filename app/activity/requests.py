@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import select
 
 from app.accounts import user_refs
+from app.activity import messages
 from app.activity.sentences import in_words, in_words_of_many
 from app.activity.service import events_json, matching
 from app.audit.models import AuditEvent
@@ -131,5 +132,5 @@ def _sentence(rows: Sequence[AnyRow], sentences: dict[str, str]) -> str:
     parts = [alone.get(name) or in_words_of_many(name, count) for name, count in kinds]
     others = len(rows) - sum(count for _, count in kinds)
     if others:
-        parts.append(f"and {others} more")
+        parts.append(messages.and_more(others))
     return "; ".join(parts)

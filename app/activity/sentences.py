@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from app.activity import messages
 from app.audit.models import AuditEvent
 from app.tickets.pages import feed
 from app.tickets.stream_queries import names_of
@@ -217,7 +218,9 @@ def in_words(
             **event,
             "display_id": names.get(event["ticket_id"]),
             "sentence": sentence(
-                event, names, "" if beside_ticket else names.get(event["ticket_id"], "a ticket")
+                event,
+                names,
+                "" if beside_ticket else names.get(event["ticket_id"], messages.A_TICKET),
             ),
         }
         for event in events
@@ -248,11 +251,11 @@ def sentence(event: Mapping[str, Any], names: Mapping[str, str], ticket: str = "
         {key: NOTHING_SAID if value is None else value for key, value in payload.items()}
     )
     if payload.get("tool_name") == "":
-        values["tool_name"] = "(no name)"
+        values["tool_name"] = messages.NO_NAME
     if event_type == "auth.password.failure" and "username" not in payload:
-        return "opened an invalid password link"
+        return messages.INVALID_PASSWORD_LINK
     if payload.get("password_link_issued"):
-        return "created a link to choose a password"
+        return messages.PASSWORD_LINK_CREATED
     if payload.get("email_confirmed"):
-        return "confirmed an email address"
+        return messages.EMAIL_CONFIRMED
     return SENTENCES[event_type].format_map(values)

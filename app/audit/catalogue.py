@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from app.audit import messages
+
 
 class Category(StrEnum):
     """Whether activity feeds show an event too, or the audit log alone."""
@@ -181,21 +183,21 @@ def may_be_undone(event_type: str, by: str | None, person: str | None) -> bool:
 
 # The part of an event type before the first dot, in words.
 SUBJECTS = {
-    "ticket": "Tickets",
-    "comment": "Comments",
-    "wiki": "Wiki pages",
-    "file": "Files",
-    "sticky_note": "Project notes",
-    "project": "Projects",
-    "workflow_state": "Workflow states",
-    "label": "Labels",
-    "bot": "Bots",
-    "user": "People",
-    "auth": "Logins and tokens",
-    "webhook": "Webhooks",
-    "integration": "Integrations",
-    "feed": "Feeds",
-    "workspace": "Workspace",
-    "system": "Cleanup jobs",
-    "audit": "Audit failures",
+    "ticket": messages.TICKETS,
+    "comment": messages.COMMENTS,
+    "wiki": messages.WIKI_PAGES,
+    "file": messages.FILES,
+    "sticky_note": messages.PROJECT_NOTES,
+    "project": messages.PROJECTS,
+    "workflow_state": messages.WORKFLOW_STATES,
+    "label": messages.LABELS,
+    "bot": messages.BOTS,
+    "user": messages.PEOPLE,
+    "auth": messages.LOGINS_AND_TOKENS,
+    "webhook": messages.WEBHOOKS,
+    "integration": messages.INTEGRATIONS,
+    "feed": messages.FEEDS,
+    "workspace": messages.WORKSPACE,
+    "system": messages.CLEANUP_JOBS,
+    "audit": messages.AUDIT_FAILURES,
 }

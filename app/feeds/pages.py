@@ -10,7 +10,7 @@ from app.core.context import FAILED
 from app.core.errors import InvalidField, NotFound
 from app.core.etag import matches
 from app.database.session import reading
-from app.feeds import service, writing
+from app.feeds import messages, service, writing
 from app.feeds.models import FeedKind
 from app.feeds.service import OpenedFeed
 from app.http.current import current_request
@@ -58,8 +58,8 @@ def _show(address: str = "", refused: str = "", status: int = 200) -> Response:
 
 def _name(kind: str, key: str | None) -> str:
     if key is None:
-        return "Due dates of my tickets (calendar)"
-    return f"{key}: due dates (calendar)" if kind == FeedKind.CALENDAR else f"{key}: activity"
+        return messages.OWN_DUE_DATES
+    return messages.due_dates_of(key) if kind == FeedKind.CALENDAR else messages.activity_of(key)
 
 
 @pages.post(FEEDS)
@@ -67,7 +67,7 @@ def make() -> Response:
     """Make a feed and show its address, in this answer only."""
     kind, _, key = request.form.get("about", "").partition(":")
     if kind not in NAMES or (key and not key.isalnum()):
-        return _show(refused="Select a feed.", status=422)
+        return _show(refused=messages.SELECT_A_FEED, status=422)
     made: list[str] = []
 
     def work() -> None:
@@ -98,7 +98,7 @@ def calendar(token: str) -> Response:
         settings = settings_at_hand()
         about = feed.project.key if feed.project else feed.owner.username
         tickets = service.due_tickets(feed)
-        title = f"{settings.app_name}: {about}"
+        title = messages.calendar_title(settings.app_name, about)
         return writing.calendar(title, tickets, settings.base_url, settings.app_name)
 
     return _answer(token, FeedKind.CALENDAR, written, "text/calendar; charset=utf-8")
@@ -115,7 +115,7 @@ def activity(token: str) -> Response:
         settings, project = settings_at_hand(), feed.project
         events = service.newest_events(feed, project)
         here = f"{settings.base_url}/projects/{project.key}/activity"
-        title = f"{settings.app_name}: {project.name}"
+        title = messages.feed_title(settings.app_name, project.name)
         return writing.atom(feed.id, title, here, events, settings.base_url)
 
     return _answer(token, FeedKind.ACTIVITY, written, "application/atom+xml; charset=utf-8")

@@ -18,6 +18,7 @@ from app.core.errors import Gone, InvalidField, NotFound
 from app.core.ids import as_uuid
 from app.core.redaction import REDACTED
 from app.database.session import AnyRow, Prepared, session
+from app.feeds import messages
 from app.feeds.models import Feed, FeedKind
 from app.projects import loaders
 from app.projects.loaders import SeenProject
@@ -87,7 +88,7 @@ def create_feed(actor: Actor, *, kind: str, project_id: str | None) -> tuple[Fee
     NotFound or Gone.
     """
     if kind == FeedKind.ACTIVITY and project_id is None:
-        raise InvalidField("project_id", "blank", "An activity feed needs a project.")
+        raise InvalidField("project_id", "blank", messages.ACTIVITY_NEEDS_A_PROJECT)
     project = loaders.visible(actor, project_id) if project_id is not None else None
     credentials.lock_exclusive(actor.id)
     same_project = Feed.project_id.is_(None) if project is None else Feed.project_id == project.id

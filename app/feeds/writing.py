@@ -8,6 +8,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from app.core.clock import iso
 from app.database.session import AnyRow
+from app.feeds import messages
 
 # A line of iCalendar has so many bytes; what is more continues on the next.
 LINE_BYTES = 75
@@ -79,7 +80,7 @@ def atom(
 
 
 def _entry(event: Mapping[str, Any], page: str, base_url: str) -> str:
-    actor = event["actor"] or {"display_name": "System", "type": "human"}
+    actor = event["actor"] or {"display_name": messages.SYSTEM, "type": "human"}
     name = actor["display_name"] + (" (bot)" if actor["type"] == "bot" else "")
     address = f"{base_url}/tickets/{event['display_id']}" if event["display_id"] else page
     said = event["payload"].get("body") if event["event_type"] == "comment.created" else None

@@ -23,6 +23,7 @@ from app.core.errors import InvalidField
 from app.database.columns import Id, Moment
 from app.database.session import Prepared, session
 from app.database.sql_functions import Unindexed
+from app.inbox import messages
 from app.inbox.service import DAYS, IGNORED, concerned_by, is_news, is_shown
 from app.projects.models import Project
 from app.tickets.changes import OVERLAP_MS, TOKEN, Seen, next_token, read_token
@@ -172,7 +173,7 @@ def _since(since: str) -> Seen:
             raise ValueError(since)
         return Seen(max(0, int(asked.timestamp() * 1000)), frozenset())
     except (ValueError, OverflowError) as error:
-        message = "Use a time such as 2026-11-20T19:23:58Z, or the news_cursor of a result."
+        message = messages.SINCE_INVALID
         raise InvalidField("since", "invalid_value", message) from error
 
 

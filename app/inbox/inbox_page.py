@@ -20,8 +20,8 @@ from app.core.ids import as_uuid
 from app.core.text import unified
 from app.database.session import reading
 from app.inbox import home as home_verbs
+from app.inbox import messages, sign_offs
 from app.inbox import service as verbs
-from app.inbox import sign_offs
 from app.inbox.home import Need
 from app.inbox.mentions import mention_of
 from app.inbox.service import TicketNews
@@ -115,7 +115,7 @@ def sentence_of(
     event: dict[str, Any], names: dict[str, str], mention: re.Pattern[str], ticket: str = ""
 ) -> str:
     if _mentions(event, mention):
-        return f"mentioned you on {ticket}" if ticket else "mentioned you"
+        return messages.mentioned_on(ticket) if ticket else messages.MENTIONED
     return feed.sentence(event, event["ticket_id"], names, ticket)
 
 
@@ -142,7 +142,7 @@ def newest() -> Response:
         ticket, event = found[0].ticket, found[0].events[0]
         names = names_of(feed.mentioned([event])) | {actor().id: "you"}
         words = sentence_of(event, names, mention_of(actor().username), ticket.display_id)
-    name = event["actor"]["display_name"] if event["actor"] else "System"
+    name = event["actor"]["display_name"] if event["actor"] else messages.SYSTEM
     news = {
         "id": found[0].newest,
         "title": f"{name} {words}",
@@ -347,5 +347,5 @@ def _reason(reference: str, error: DomainError) -> str:
     if details.get("reason") != "assignee_mismatch":
         return error.message
     holder = details["assignee"]
-    now = f"assigned to {holder['display_name']}" if holder else "unassigned"
-    return f"{reference} can no longer be handed back. It is {now}."
+    now = messages.assigned_to(holder["display_name"]) if holder else messages.UNASSIGNED
+    return messages.cannot_hand_back(reference, now)

@@ -44,6 +44,7 @@ from app.core.errors import InvalidField, NotFound
 from app.database.columns import Id
 from app.database.pagination import Cursor, Page, decode, encode
 from app.database.session import by_id, session
+from app.inbox import messages
 from app.inbox.mentions import mentioned_on
 from app.projects.models import Project
 from app.tickets import loaders as tickets
@@ -385,5 +386,5 @@ def _ticket(reference: str) -> Ticket:
 def _event(event_id: str) -> AuditEvent:
     event = by_id(AuditEvent, event_id)
     if event is None:
-        raise InvalidField("event_id", "not_found", "Event not found.")
+        raise InvalidField("event_id", "not_found", messages.EVENT_NOT_FOUND)
     return event

@@ -17,6 +17,7 @@ from app.core.actor import Access, Actor, ActorKind, operation
 from app.core.errors import Conflict, InvalidField
 from app.core.etag import check_if_match, etag
 from app.database.session import session
+from app.inbox import messages
 from app.projects import states
 from app.projects.models import Project, StateCategory, WorkflowState
 from app.tickets import loaders, service
@@ -157,7 +158,7 @@ def sign_off(actor: Actor, reference: str, *, seen: str, comment: str = "") -> T
         None,
     )
     if done is None:
-        raise Conflict("invariant_violation", "This project has no done state.")
+        raise Conflict("invariant_violation", messages.NO_DONE_STATE)
     return service.transition_ticket(actor, ticket, state_id=done.id, comment=comment or None)
 
 
@@ -169,7 +170,7 @@ def send_back(actor: Actor, reference: str, *, seen: str, comment: str) -> Ticke
     """
     ticket = _waiting(actor, reference, seen)
     if not comment.strip():
-        raise InvalidField("comment", "blank", "Say what is missing, so that the bot knows.")
+        raise InvalidField("comment", "blank", messages.SAY_WHAT_IS_MISSING)
     return service.transition_ticket(actor, ticket, state_id=_state_before(ticket), comment=comment)
 
 
@@ -177,7 +178,7 @@ def _waiting(actor: Actor, reference: str, seen: str) -> Ticket:
     ticket = loaders.writable(actor, reference)
     project = session.get_one(Project, ticket.project_id)
     if not project.sign_off or ticket.state_id != project.review_state_id:
-        message = f"{ticket.display_id} no longer waits for sign-off."
+        message = messages.not_waiting(ticket.display_id)
         raise Conflict("invariant_violation", message)
     check_if_match(seen, ticket.etag)
     return ticket
@@ -200,5 +201,5 @@ def _state_before(ticket: Ticket) -> str:
         return str(came_from)
     active = [one for one in open_states if one.category == StateCategory.ACTIVE]
     if not open_states:
-        raise Conflict("invariant_violation", "This project has no other open state.")
+        raise Conflict("invariant_violation", messages.NO_OTHER_OPEN_STATE)
     return (active or open_states)[0].id

@@ -18,6 +18,7 @@ from app.inbox.service import TicketNews
 from app.mail import writing
 from app.mail.models import Mail, MailKind
 from app.mail.writing import Letter, Line, Section
+from app.notices import messages
 from app.notices.service import Frequency, NoticeChoice, unsubscribe_token
 from app.tickets.models import Comment
 from app.tickets.pages import feed
@@ -45,7 +46,7 @@ def _notice(mail: Mail) -> Letter | None:
     return Letter(
         subject=section.title,
         heading=section.title,
-        button=("Open ticket", section.address),
+        button=(messages.OPEN_TICKET, section.address),
         sections=(section,),
         reason=_reason(user),
         about=mail.ticket_id or "",
@@ -60,13 +61,13 @@ def _digest(mail: Mail) -> Letter | None:
     news, has_more = _news(user, mail)
     if not news:
         return None
-    tickets = "1 ticket" if len(news) == 1 else f"{len(news)} tickets"
+    tickets = messages.tickets(len(news))
     if has_more:
-        tickets = f"more than {len(news)} tickets"
+        tickets = messages.more_than(len(news))
     return Letter(
-        subject=f"{settings.app_name}: news on {tickets}",
-        heading=f"News on {tickets}",
-        button=("Open inbox", f"{settings.base_url}/inbox"),
+        subject=messages.news_subject(settings.app_name, tickets),
+        heading=messages.news_heading(tickets),
+        button=(messages.OPEN_INBOX, f"{settings.base_url}/inbox"),
         sections=_sections(user, news),
         reason=_reason(user),
         unsubscribe=_unsubscribe(user),
@@ -108,14 +109,18 @@ def _sections(user: User, news: list[TicketNews]) -> tuple[Section, ...]:
 
     def line(event: dict[str, Any]) -> Line:
         actor = event["actor"]
-        name = actor["display_name"] if actor else "System"
+        name = actor["display_name"] if actor else messages.SYSTEM
         if actor and actor["type"] == "bot":
             name += " (bot)"
         sentence = inbox_page.sentence_of(event, names, mention)
         # What was edited or deleted since is told as it is now.
         quote = bodies.get(event["payload"].get("comment_id") or "", "")
         said, is_cut = inbox_page.excerpt(quote if _is_said(event) else "", mention)
-        return Line(f"{name} {sentence}", utc(event["created_at"]), f"{said} …" if is_cut else said)
+        return Line(
+            messages.happened(name, sentence),
+            utc(event["created_at"]),
+            f"{said} …" if is_cut else said,
+        )
 
     return tuple(
         Section(
@@ -145,10 +150,7 @@ def _bodies(events: list[dict[str, Any]]) -> dict[str, str]:
 
 def _reason(user: User) -> str:
     settings = settings_at_hand()
-    return (
-        f"You get this as {user.username}, since these tickets concern you and this was unread. "
-        f"Replies are not read. Change it: {settings.base_url}/profile/mail"
-    )
+    return messages.reason(user.username, settings.base_url)
 
 
 def _unsubscribe(user: User) -> str:

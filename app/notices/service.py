@@ -21,6 +21,7 @@ from app.core.ids import as_uuid
 from app.core.redaction import REDACTED
 from app.database.columns import Id, Moment, one_of, short_text
 from app.database.session import Base, session
+from app.notices import messages
 
 # The hour of the daily mail.
 MORNING = 8
@@ -64,7 +65,7 @@ def choice_of(actor: Actor) -> tuple[str, str]:
 def choose(actor: Actor, *, frequency: str, zone: str) -> None:
     """Choose how often notices come; raises InvalidField. What happened before sends none."""
     if frequency not in list(Frequency):
-        raise InvalidField("frequency", "not_found", "Select how often mail comes.")
+        raise InvalidField("frequency", "not_found", messages.SELECT_HOW_OFTEN)
     _store(actor.id, frequency, _zone(zone))
 
 
@@ -84,7 +85,7 @@ def _zone(name: str) -> str:
     """The name of a time zone; raises InvalidField."""
     name = text.checked(name, "zone", ZONE_LENGTH).strip() or UTC_NAME
     if name != UTC_NAME and _known(name) is None:
-        raise InvalidField("zone", "not_found", "Enter a time zone such as Europe/Berlin.")
+        raise InvalidField("zone", "not_found", messages.ENTER_A_TIME_ZONE)
     return name
 
 

@@ -10,7 +10,7 @@ from app.database.session import reading
 from app.projects import loaders
 from app.rest.answers import NO_CONTENT, Answer
 from app.rest.routing import Api, Call
-from app.rewind import others, previewing, service
+from app.rewind import messages, others, previewing, service
 from app.rewind.schemas import (
     KeptQuery,
     KeptValueOut,
@@ -51,7 +51,7 @@ def _scope(call: Call, given: dict[str, Any]) -> RewindScope:
         scope = RewindScope(user_id, end - 1 if since is None else since, end)
     check_scope(call.actor, scope)
     if since is None:
-        raise InvalidField("since", "required", "Set the start of the time span.")
+        raise InvalidField("since", "required", messages.START_NEEDED)
     if project_id is not None:
         scope = replace(scope, project_id=loaders.visible(call.actor, project_id).id)
     return scope

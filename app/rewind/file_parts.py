@@ -7,9 +7,8 @@ from app.audit.models import AuditEvent
 from app.core.actor import Actor
 from app.database.session import by_id
 from app.files.models import StoredFile
+from app.rewind import messages
 from app.rewind.parts import RewindPart, RewindView, Way
-
-DELETED = "A deleted file cannot be restored."
 
 
 def _stands(view: RewindView, event: AuditEvent) -> Iterator[RewindPart]:
@@ -18,7 +17,7 @@ def _stands(view: RewindView, event: AuditEvent) -> Iterator[RewindPart]:
     key = (*place, "file", file_id)
     back = event.event_type == "file.deleted"
     now = view.now(key, by_id(StoredFile, file_id) is not None)
-    yield RewindPart("file", key, back, now, DELETED if back else None)
+    yield RewindPart("file", key, back, now, messages.FILE_DELETED if back else None)
 
 
 def _delete(actor: Actor, event: AuditEvent, parts: Sequence[RewindPart]) -> None:

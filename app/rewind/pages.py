@@ -18,7 +18,7 @@ from app.database.pagination import Page
 from app.database.session import reading
 from app.projects.loaders import visible_by_key
 from app.projects.pages import project_options
-from app.rewind import others
+from app.rewind import messages, others
 from app.rewind.previewing import COUNTED, MOST_PREVIEWED, list_kept, preview
 from app.rewind.scope import MOST_REQUESTS, RewindScope, moment_of
 from app.rewind.service import (
@@ -39,12 +39,11 @@ PATH = "/rewind"
 STEP_EVENTS = 200
 STEP_SECONDS = 2.0
 SPANS = (
-    ("1h", "Last hour"),
-    ("4h", "Last 4 hours"),
-    ("24h", "Last 24 hours"),
-    ("7d", "Last 7 days"),
+    ("1h", messages.LAST_HOUR),
+    ("4h", messages.LAST_4_HOURS),
+    ("24h", messages.LAST_DAY),
+    ("7d", messages.LAST_WEEK),
 )
-_NO_TIME = "Use a time such as 2026-11-25T13:00, or an age such as 4h."
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,7 @@ def _read(form: Form) -> RewindRequest:
         return _of_import([value for value in request_ids if value])
     username = request.values.get("bot", "")
     if not username:
-        raise InvalidField("bot", "required", "Select a bot.")
+        raise InvalidField("bot", "required", messages.SELECT_A_BOT)
     bot = bot_activity.bot_named(actor(), username)
     since, until, key = (
         request.values.get(name, "").strip() for name in ("since", "until", "project")
@@ -81,7 +80,7 @@ def _read(form: Form) -> RewindRequest:
     if end is None:
         end = now_ms()
     if start is not None and start >= end:
-        form.refuse("until", "The end must be later than the start.")
+        form.refuse("until", messages.END_BEFORE_START)
     fields = [("bot", bot.username)]
     scope = None
     if start is not None and not form.errors:
@@ -95,7 +94,7 @@ def _moment(form: Form, name: str, text: str) -> int | None:
     try:
         return moment_of(text) if text else None
     except ValueError:
-        form.refuse(name, _NO_TIME)
+        form.refuse(name, messages.NO_TIME)
         return None
 
 
@@ -103,7 +102,7 @@ def _of_import(request_ids: list[str]) -> RewindRequest:
     scope = RewindScope.of_requests(actor().id, request_ids[: MOST_REQUESTS + 1])
     check_scope(actor(), scope)
     fields = [("request", one) for one in scope.request_ids]
-    return RewindRequest("your import", "/import", fields, scope)
+    return RewindRequest(messages.YOUR_IMPORT, "/import", fields, scope)
 
 
 @pages.get(PATH)
@@ -171,7 +170,7 @@ def step() -> Response:
     with reading():
         asked = _read(form)
     if asked.scope is None:
-        problem = next(iter(form.errors.values()), "Select a start.")
+        problem = next(iter(form.errors.values()), messages.SELECT_A_START)
         return _as_json({"problem": problem}, 422)
     summary = RewindSummary()
     beyond = _steps(asked, summary)
@@ -217,6 +216,6 @@ def put_back() -> Response:
     event_id, name = request.form.get("event_id", ""), request.form.get("name", "")
     scope = asked.scope
     if scope is None:
-        raise InvalidField("since", "required", "Select a start.")
+        raise InvalidField("since", "required", messages.SELECT_A_START)
     write(lambda person: put_back_anyway(person, scope, event_id, name))
     return go(f"{asked.address}#kept")

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from app.audit.models import AuditEvent
 from app.core.actor import Actor
+from app.rewind import messages
 from app.rewind.others import EXISTS, Key, OtherWrite, OtherWrites
 
 # Longer texts are compared by their hashes, so that a preview does not keep them.
@@ -84,4 +85,4 @@ def existing(subject: Key, *, back: bool, now: bool, **more: Any) -> RewindPart:
 def gone(view: RewindView, subject: Key, noun: str) -> str | None:
     """The obstacle of a part whose subject is deleted; None if the rewind deleted it."""
     is_by_others = (*subject, EXISTS) in view.others.last
-    return f"The {noun} was deleted." if is_by_others else None
+    return messages.deleted(noun) if is_by_others else None

@@ -19,6 +19,7 @@ from app.rest.fields import (
     Text,
     Whole,
 )
+from app.rewind import messages
 from app.rewind.wording import NOUNS
 
 SINCE = "Changes at this time or later; with `Z` or offset. Required unless requests are given."
@@ -35,7 +36,7 @@ class QueryIds(Text):
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         found = [as_uuid(one) for one in str(value).split(",")]
         if None in found:
-            raise ValidationError([Problem("Use UUIDs, separated by commas.", "invalid_value")])
+            raise ValidationError([Problem(messages.NOT_UUIDS, "invalid_value")])
         return found
 
 

@@ -21,7 +21,7 @@ from app.core.context import undoing
 from app.core.errors import Conflict, DomainError, InvalidField, NotFound
 from app.database.locks import Lock, acquire
 from app.database.session import by_id, savepoint, session
-from app.rewind import file_parts, others, text_parts, ticket_parts
+from app.rewind import file_parts, messages, others, text_parts, ticket_parts
 from app.rewind.others import (
     TARGET,
     TICKET,
@@ -90,11 +90,11 @@ def check_scope(actor: Actor, scope: RewindScope) -> None:
     if user is None:
         raise NotFound("user", scope.user_id)
     if scope.since >= scope.until:
-        raise InvalidField("until", "out_of_range", "until must be later than since.")
+        raise InvalidField("until", "out_of_range", messages.UNTIL_BEFORE_SINCE)
     if len(scope.request_ids) > MOST_REQUESTS:
-        raise InvalidField("request_ids", "too_many", f"Use at most {MOST_REQUESTS} requests.")
+        raise InvalidField("request_ids", "too_many", messages.too_many_requests(MOST_REQUESTS))
     if user.type != UserType.BOT and (user.id != actor.user_id or not scope.request_ids):
-        raise Conflict("invariant_violation", "Only bots, and your own imports, can be rewound.")
+        raise Conflict("invariant_violation", messages.NEITHER_BOT_NOR_OWN_IMPORT)
 
 
 @operation(Access.HUMAN)

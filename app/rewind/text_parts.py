@@ -11,6 +11,7 @@ from app.core.errors import Conflict
 from app.database.session import by_id, session
 from app.projects import labels
 from app.projects.models import Label
+from app.rewind import messages
 from app.rewind.others import ANYTHING, Key, OtherWrite
 from app.rewind.parts import RewindPart, RewindView, Way, existing, gone
 from app.sticky_notes import service as notes
@@ -18,8 +19,6 @@ from app.sticky_notes.models import StickyNote
 from app.tickets.models import Ticket, TicketLabel
 from app.wiki import service as wiki
 from app.wiki.models import WikiPage, WikiRevision
-
-NOT_RECORDED = "What it was before was not recorded."
 
 
 def _subject(kind: str, event: AuditEvent) -> Key:
@@ -77,7 +76,7 @@ def _page_edited(view: RewindView, event: AuditEvent) -> Iterator[RewindPart]:
 
 
 def _put_page_back(actor: Actor, event: AuditEvent, parts: Sequence[RewindPart]) -> None:
-    summary = f"Rewound r{event.payload['revision_number']}"
+    summary = messages.rewound_revision(event.payload["revision_number"])
     values = {part.name: part.back for part in parts}
     wiki.update_page(actor, event.target_id or "", summary=summary, **values)
 
@@ -88,7 +87,7 @@ def _note_stands(view: RewindView, event: AuditEvent) -> Iterator[RewindPart]:
     now = view.exists(subject, is_there=by_id(StickyNote, event.target_id or "") is not None)
     obstacle: OtherWrite | str | None = _obstacle_since(view, subject, event, back=back)
     if back and ("body" not in event.payload or event.project_id is None):
-        obstacle = NOT_RECORDED
+        obstacle = messages.BEFORE_NOT_RECORDED
     yield existing(subject, back=back, now=now, obstacle=obstacle)
 
 
@@ -102,7 +101,7 @@ def _set_note(actor: Actor, event: AuditEvent, parts: Sequence[RewindPart]) -> N
         (row.actor_user_id for row in history if row.event_type == "sticky_note.created"), None
     )
     if creator is None:
-        raise Conflict("invariant_violation", NOT_RECORDED)
+        raise Conflict("invariant_violation", messages.BEFORE_NOT_RECORDED)
     notes.put_back_note(
         actor,
         note_id,
@@ -159,7 +158,9 @@ def _note_edited(view: RewindView, event: AuditEvent) -> Iterator[RewindPart]:
     changes = event.payload.get("changes")
     if changes is None:
         for name in event.payload.get("fields", ()):
-            yield RewindPart(name, (*_subject("note", event), name), None, "", NOT_RECORDED)
+            yield RewindPart(
+                name, (*_subject("note", event), name), None, "", messages.BEFORE_NOT_RECORDED
+            )
         return
     for name, change in changes.items():
         key = (*_subject("note", event), name)
@@ -191,7 +192,7 @@ def _label_created(view: RewindView, event: AuditEvent) -> Iterator[RewindPart]:
     label = by_id(Label, event.target_id or "")
     obstacle: OtherWrite | str | None = view.others.since((*subject, ANYTHING), event)
     if label is not None and obstacle is None and _is_used(view, label):
-        obstacle = "Tickets have this label."
+        obstacle = messages.TICKETS_HAVE_LABEL
     yield existing(
         subject,
         back=False,

@@ -9,6 +9,7 @@ from app.audit.models import AuditEvent
 from app.core.actor import Actor
 from app.database.session import session
 from app.projects.models import Label
+from app.rewind import messages
 from app.rewind.others import (
     ANYTHING,
     Key,
@@ -23,7 +24,6 @@ from app.tickets.models import Comment, CommentReaction, Ticket, TicketRelation
 from app.tickets.ticket_labels import label_ids_of
 from app.undo.tickets import FIELDS, LABELS, earlier_state_id
 
-NOT_RECORDED = "This was not recorded."
 LABEL = "label "
 
 
@@ -75,7 +75,7 @@ def _labels(
             key,
             label_id in removed,
             view.now(key, label_id in present),
-            "The label was deleted." if is_lost else obstacle,
+            messages.LABEL_DELETED if is_lost else obstacle,
         )
 
 
@@ -95,7 +95,7 @@ def _moved(view: RewindView, event: AuditEvent) -> Iterator[RewindPart]:
     ticket, obstacle = found
     back = earlier_state_id(event)
     if back is None:
-        obstacle = "The previous state no longer exists."
+        obstacle = messages.STATE_DELETED
     yield _field(view, ticket, "state_id", back, obstacle)
 
 
@@ -135,7 +135,7 @@ def _in_use(view: RewindView, ticket: Ticket, event: AuditEvent) -> OtherWrite |
     if any(view.now(key, value=False) for key in view.foreseen_at("related", ticket.id)) or any(
         view.now(key, value=True) for key in keys
     ):
-        return "Others related a ticket to it."
+        return messages.OTHERS_RELATED
     children = select(Ticket.id, Ticket.parent_ticket_id, Ticket.deleted_at).where(
         or_(
             Ticket.parent_ticket_id == ticket.id,
@@ -146,7 +146,7 @@ def _in_use(view: RewindView, ticket: Ticket, event: AuditEvent) -> OtherWrite |
         subject = ("ticket", child.id)
         parent_id = view.now((*subject, "parent_ticket_id"), child.parent_ticket_id)
         if parent_id == ticket.id and view.exists(subject, is_there=child.deleted_at is None):
-            return "Tickets below it stay."
+            return messages.TICKETS_BELOW
     return None
 
 
@@ -272,7 +272,7 @@ def _reactions_of_others(view: RewindView, comment: Comment) -> str | None:
         CommentReaction.comment_id == comment.id, CommentReaction.user_id != view.user_id
     )
     is_used = session.scalar(of_others.limit(1)) is not None
-    return "Others reacted to it." if is_used else None
+    return messages.OTHERS_REACTED if is_used else None
 
 
 def _set_comment(actor: Actor, event: AuditEvent, parts: Sequence[RewindPart]) -> None:

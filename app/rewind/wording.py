@@ -12,6 +12,7 @@ from app.core.clock import iso
 from app.core.text import named
 from app.database.session import session
 from app.projects.models import Label, Project
+from app.rewind import messages
 from app.rewind.others import EXISTS, Key, OtherWrite
 from app.rewind.service import Fate, RewindStep, RewoundValue
 from app.sticky_notes.service import CONVERTED
@@ -22,42 +23,14 @@ from app.wiki.models import WikiPage
 # What a preview lists; it counts everything.
 MOST_LISTED = 200
 _FIELDS = wording.LABELS | {
-    EXISTS: "Existence",
-    "relation": "Relation",
-    "link": "Link",
-    "watcher": "Watcher",
-    "reaction": "Reaction",
-    "file": "File",
-    CONVERTED: "Conversion",
+    EXISTS: messages.EXISTENCE,
+    "relation": messages.RELATION,
+    "link": messages.LINK,
+    "watcher": messages.WATCHER,
+    "reaction": messages.REACTION,
+    "file": messages.FILE,
+    CONVERTED: messages.CONVERSION,
 }
-# What a rewind did with the values of events of each type, to be put behind their number.
-_DEEDS = {
-    "ticket.created": "tickets deleted",
-    "ticket.deleted": "tickets restored",
-    "ticket.restored": "tickets deleted",
-    "comment.created": "comments deleted",
-    "comment.deleted": "comments restored",
-    "comment.restored": "comments deleted",
-    "comment.updated": "comments put back",
-    "comment.reacted": "reactions put back",
-    "ticket.relation_added": "relations removed",
-    "ticket.relation_removed": "relations added",
-    "ticket.link_added": "links removed",
-    "ticket.link_removed": "links added",
-    "ticket.watcher_added": "watchers removed",
-    "ticket.watcher_removed": "watchers added",
-    "ticket.state_changed": "moves put back",
-    "wiki.created": "pages deleted",
-    "wiki.deleted": "pages restored",
-    "wiki.restored": "pages deleted",
-    "wiki.updated": "texts of pages put back",
-    "sticky_note.created": "notes deleted",
-    "sticky_note.deleted": "notes restored",
-    "sticky_note.converted": "conversions put back",
-    "label.created": "labels deleted",
-    "file.added": "files deleted",
-}
-_OTHERWISE = "fields put back"
 
 
 @dataclass(slots=True)
@@ -77,7 +50,7 @@ class RewindSummary:
         for value in step.values:
             self.fates[value.fate] += 1
             if value.fate is Fate.BACK:
-                self.deeds[_DEEDS.get(value.event_type, _OTHERWISE)] += 1
+                self.deeds[messages.DEEDS.get(value.event_type, messages.OTHER_DEED)] += 1
                 self._count(value.subject, 0)
             elif value.fate is Fate.KEPT:
                 self._count(value.subject, 1)
@@ -133,15 +106,17 @@ def named_subjects(subjects: Iterable[Key]) -> dict[Key, SubjectName]:
     found |= {("ticket", one): name for one, name in _tickets(ids["ticket"]).items()}
     found |= {("page", one): name for one, name in _pages(ids["page"]).items()}
     labels = select(Label.id, Label.name).where(Label.id.in_(ids["label"]))
-    found |= {("label", row.id): SubjectName("Label", row.name) for row in session.execute(labels)}
+    found |= {
+        ("label", row.id): SubjectName(messages.LABEL, row.name) for row in session.execute(labels)
+    }
     return found
 
 
 NOUNS = {
-    "ticket": "Ticket",
-    "page": "Page",
-    "note": "Note",
-    "label": "Label",
+    "ticket": messages.TICKET,
+    "page": messages.PAGE,
+    "note": messages.NOTE,
+    "label": messages.LABEL,
 }
 
 
@@ -198,25 +173,29 @@ def kept_lines(kept: Sequence[RewoundValue]) -> list[KeptLine]:
 
 def _field(value: RewoundValue, called: dict[str, str]) -> str:
     if value.name.startswith("label "):
-        return f"Label {called.get(value.name.removeprefix('label '), '')}".rstrip()
+        return messages.label(called.get(value.name.removeprefix("label "), ""))
     is_comment = value.event_type.startswith("comment.")
     if value.name == EXISTS:
-        return "Comment" if is_comment else NOUNS[value.subject[0]]
+        return messages.COMMENT if is_comment else NOUNS[value.subject[0]]
     field = _FIELDS.get(value.name, value.name)
-    return f"Comment: {field}" if is_comment else field
+    return messages.of_comment(field) if is_comment else field
 
 
 def _why(why: OtherWrite | str | None, people: dict[str, str]) -> str:
     if not isinstance(why, OtherWrite):
         return why or ""
-    who = people.get(why.user_id or "", "Docket")
-    return f"Changed by {who} at {iso(why.at)[:16].replace('T', ' ')} UTC."
+    who = people.get(why.user_id or "", messages.DOCKET)
+    return messages.changed_by(who, iso(why.at)[:16].replace("T", " "))
 
 
 def _said(of: RewoundValue, value: Any, called: dict[str, str]) -> str:
     if value is None:
         return wording.NOTHING
     if value is True or value is False:
-        is_there = ("does not exist", "exists") if of.name in (EXISTS, "file") else ("no", "yes")
+        is_there = (
+            (messages.DOES_NOT_EXIST, messages.EXISTS)
+            if of.name in (EXISTS, "file")
+            else (messages.NO, messages.YES)
+        )
         return is_there[value]
-    return called.get(value, value) if isinstance(value, str) else "a text"
+    return called.get(value, value) if isinstance(value, str) else messages.A_TEXT

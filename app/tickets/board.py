@@ -29,7 +29,7 @@ from app.core.clock import DAY_MS, now_ms
 from app.database.session import AnyRow, AnySelect, Prepared, session
 from app.database.sql_functions import Unindexed
 from app.projects.models import StateCategory, WorkflowState
-from app.tickets import cards
+from app.tickets import cards, messages
 from app.tickets.cards import BoardOrder, Card
 from app.tickets.models import Ticket, TicketType
 from app.tickets.read import LabelSummary, in_live_projects
@@ -337,5 +337,7 @@ def _marks(
     elif grouping == "epic":
         epics = sorted((card["epic"], key) for key, card in used.items() if key != cards.NONE)
         marks = {key: (title, title) for title, key in epics}
-    missing = {"assignee": "Nobody", "label": "No label", "epic": "No epic"}[grouping]
+    missing = {"assignee": messages.NOBODY, "label": messages.NO_LABEL, "epic": messages.NO_EPIC}[
+        grouping
+    ]
     return {**marks, cards.NONE: (missing, None)}

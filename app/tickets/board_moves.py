@@ -12,7 +12,7 @@ from app.core.errors import InvalidField
 from app.database.session import session
 from app.projects import states
 from app.projects.models import WorkflowState
-from app.tickets import cards, loaders, rank, read, service
+from app.tickets import cards, loaders, messages, rank, read, service
 from app.tickets.filters import CATEGORIES
 from app.tickets.models import Ticket, TicketType
 from app.tickets.ticket_labels import label_ids_of
@@ -103,7 +103,7 @@ def _first_of(project_id: str, category: str) -> str:
     for state in states.ordered(project_id):
         if state.category == category:
             return state.id
-    raise InvalidField("state_id", "not_found", f"This project has no {category} state.")
+    raise InvalidField("state_id", "not_found", messages.no_state_of(category))
 
 
 def _lane(ticket: Ticket, grouping: str) -> str:
@@ -130,13 +130,11 @@ def _lane_fields(ticket: Ticket, grouping: str, before: str, after: str) -> dict
         return {"assignee_user_id": value}
     if grouping == "priority":
         if after not in cards.RANKS:
-            raise InvalidField("priority", "invalid_choice", "Priority not found.")
+            raise InvalidField("priority", "invalid_choice", messages.PRIORITY_NOT_FOUND)
         return {"priority": after}
     if grouping == "label":
         kept = [label_id for label_id in label_ids_of(ticket) if label_id != before]
         return {"label_ids": [*kept, value] if value else kept}
     if ticket.type == TicketType.SUBTASK:
-        raise InvalidField(
-            "parent_ticket_id", "wrong_type", "A subtask stays with its story. Move the story."
-        )
+        raise InvalidField("parent_ticket_id", "wrong_type", messages.SUBTASK_STAYS)
     return {"parent_ticket_id": value}

@@ -14,7 +14,7 @@ from app.core.actor import Access, Actor, operation
 from app.core.errors import Conflict, DomainError, InvalidField
 from app.database.session import savepoint, session
 from app.projects import labels, states, ticket_rows
-from app.tickets import board_moves, loaders, service, templates
+from app.tickets import board_moves, loaders, messages, service, templates
 from app.tickets.models import Ticket
 
 # Each ticket, each template and the deletion write an event; a request can be undone only up to
@@ -33,14 +33,13 @@ def merge_label(actor: Actor, project_id: str, label_id: str, *, into_label_id: 
     label = labels.update_label(actor, project_id, label_id)
     into = labels.named_in_body(project_id, [into_label_id])[0]
     if into is label:
-        raise InvalidField("into_label_id", "same", "Select a different label to merge into.")
+        raise InvalidField("into_label_id", "same", messages.MERGE_INTO_ANOTHER)
     labels.lock_label(label)
     ticket_ids = ticket_rows.labelled(label.id, MOST_RELABELLED + 1)
     if len(ticket_ids) > MOST_RELABELLED:
         raise Conflict(
             "invariant_violation",
-            f"More than {MOST_RELABELLED} tickets have {label.name}, too many to undo at once. "
-            "Change some of them in the list first.",
+            messages.too_many_to_relabel(MOST_RELABELLED, label.name),
         )
     changed = 0
     for ticket_id in ticket_ids:
@@ -64,13 +63,12 @@ def replace_state(actor: Actor, project_id: str, state_id: str, *, into_state_id
     state = states.update_state(actor, project_id, state_id)
     into = states.named_in_body(project_id, into_state_id)
     if into is state:
-        raise InvalidField("into_state_id", "same", "Select a different state to move tickets to.")
+        raise InvalidField("into_state_id", "same", messages.MOVE_TO_ANOTHER)
     ticket_ids = ticket_rows.live_ids_in_state(state.id, states.MOST_MOVED + 1)
     if len(ticket_ids) > states.MOST_MOVED:
         raise Conflict(
             "invariant_violation",
-            f"More than {states.MOST_MOVED} tickets are in {state.name}, too many to undo at once. "
-            "Move some of them in the list first.",
+            messages.too_many_to_move(states.MOST_MOVED, state.name),
         )
     moved = 0
     for ticket_id in ticket_ids:
@@ -120,9 +118,6 @@ class BulkOutcome:
     reference: str
     is_changed: bool
     why: str = ""
-
-
-UNCHANGED = "No change."
 
 
 @operation(Access.WRITE)
@@ -175,7 +170,7 @@ def in_placing_order(ticket_ids: Sequence[str], end: OrderEnd) -> list[str]:
 def _one(actor: Actor, ticket_id: str, changes: Changes, placed: Sequence[str] = ()) -> BulkOutcome:
     ticket = loaders.find(ticket_id, lock=True)
     if ticket is None:
-        return BulkOutcome("", is_changed=False, why="Ticket not found.")
+        return BulkOutcome("", is_changed=False, why=messages.TICKET_NOT_FOUND)
     before = ticket.updated_at
     try:
         with savepoint():
@@ -184,7 +179,7 @@ def _one(actor: Actor, ticket_id: str, changes: Changes, placed: Sequence[str] =
     except DomainError as error:
         return BulkOutcome(ticket.display_id, is_changed=False, why=error.message)
     if after == before:
-        return BulkOutcome(ticket.display_id, is_changed=False, why=UNCHANGED)
+        return BulkOutcome(ticket.display_id, is_changed=False, why=messages.NO_CHANGE)
     return BulkOutcome(ticket.display_id, is_changed=True)
 
 

@@ -15,7 +15,7 @@ from app.core.errors import Conflict, Forbidden
 from app.database.pagination import Page, page
 from app.database.session import session
 from app.database.versions import touch
-from app.tickets import loaders, reactions, runaway, searching
+from app.tickets import loaders, messages, reactions, runaway, searching
 from app.tickets.discussion import discussed
 from app.tickets.models import Comment, Ticket
 
@@ -150,7 +150,7 @@ def take_back_edit(actor: Actor, comment_id: str, *, body: str) -> Comment:
     """
     comment, ticket = loaders.writable_comment(actor, comment_id)
     if body not in [entry["body"] for entry in comment.edit_history]:
-        raise Conflict("invariant_violation", "The comment never had this text.")
+        raise Conflict("invariant_violation", messages.NEVER_HAD_THIS_TEXT)
     if body != comment.body:
         _edit(actor, comment, ticket, body)
     return comment

@@ -21,7 +21,7 @@ from app.projects.loaders import SeenProject
 from app.projects.models import Project
 from app.search import index
 from app.search.documents import DocumentKind, SearchDoc
-from app.tickets import rank, runaway, searching, sign_off
+from app.tickets import messages, rank, runaway, searching, sign_off
 from app.tickets.models import Priority, Ticket, TicketType
 from app.tickets.relations import TARGET_FIELD, create_relation
 from app.tickets.ticket_labels import add_labels
@@ -42,16 +42,16 @@ def checked_parent(project_id: str, kind: str, parent_ticket_id: str | None) -> 
     """The parent of a ticket of this type; raises InvalidField ``parent_ticket_id``."""
     if parent_ticket_id is None:
         if kind == TicketType.SUBTASK:
-            raise InvalidField(FIELD, "parent_required", "A subtask needs a story as its parent.")
+            raise InvalidField(FIELD, "parent_required", messages.SUBTASK_NEEDS_STORY)
         return None
     if kind == TicketType.EPIC:
-        raise InvalidField(FIELD, "epic_has_no_parent", "An epic cannot have a parent.")
+        raise InvalidField(FIELD, "epic_has_no_parent", messages.EPIC_WITHOUT_PARENT)
     parent = by_id(Ticket, parent_ticket_id)
     if parent is None or parent.is_deleted or parent.project_id != project_id:
-        raise InvalidField(FIELD, "not_found", "The parent must be a ticket in the same project.")
+        raise InvalidField(FIELD, "not_found", messages.PARENT_OF_OTHER_PROJECT)
     parent_type = PARENT_TYPE[TicketType(kind)]
     if parent.type != parent_type:
-        raise InvalidField(FIELD, "wrong_type", f"The parent of a {kind} must be a {parent_type}.")
+        raise InvalidField(FIELD, "wrong_type", messages.parent_must_be(kind, parent_type))
     return parent
 
 
@@ -199,7 +199,7 @@ def named(place: str) -> Iterator[None]:
         details = dict(error.details or {})
         details["field"] = f"{place}.{details['field']}" if "field" in details else place
         error.details = details
-        error.message = f"{place}: {error.message}"
+        error.message = messages.at_place(place, error.message)
         raise
 
 
@@ -222,7 +222,7 @@ def create_breakdown(
     ticket = create_ticket(actor, into, **fields)
     below = CHILD_TYPE.get(TicketType(fields.get("type", TicketType.STORY)))
     if children and below is None:
-        raise InvalidField("children", "wrong_type", "A subtask cannot have children.")
+        raise InvalidField("children", "wrong_type", messages.SUBTASK_WITHOUT_CHILDREN)
     created = []
     for number, child in enumerate(children):
         own = {name: value for name, value in child.items() if name != "relations"}
@@ -251,7 +251,7 @@ def _relate(
             if child is not None:
                 position = int(child[1])
                 if position >= len(children):
-                    raise InvalidField("target", "not_found", f"There is no {target}.")
+                    raise InvalidField("target", "not_found", messages.no_such(target))
                 target = children[position].id
             try:
                 create_relation(actor, ticket.id, type=relation["type"], target_ticket_id=target)
@@ -263,4 +263,4 @@ def _relate(
 
 def _check_length(field: str, given: Sequence[Any], most: int) -> None:
     if len(given) > most:
-        raise InvalidField(field, "too_many", f"Use at most {most} {field}.")
+        raise InvalidField(field, "too_many", messages.too_many(most, field))

@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 
 from app.core.clock import now_ms
 from app.core.errors import InvalidField
+from app.tickets import messages
 
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _MONTHS = (
@@ -75,7 +76,7 @@ def iso_of(words: str, field: str) -> str | None:
         return None
     day = day_meant(words, today())
     if day is None:
-        raise InvalidField(field, "not_a_day", "Use a date such as fri, in 2 weeks or 2026-12-01.")
+        raise InvalidField(field, "not_a_day", messages.DATE_NOT_UNDERSTOOD)
     return day.isoformat()
 
 

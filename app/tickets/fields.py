@@ -5,6 +5,8 @@ Editors, activity sentences, live updates, duplicates and undo use this table.
 
 from dataclasses import dataclass
 
+from app.tickets import messages
+
 
 @dataclass(frozen=True, slots=True)
 class Field:
@@ -23,25 +25,34 @@ class Field:
 
 
 FIELDS = (
-    Field("title", "title", "Title", "title", is_copied=True),
-    Field("body", "body", "Description", "description", is_copied=True),
+    Field("title", "title", messages.TITLE, "title", is_copied=True),
+    Field("body", "body", messages.DESCRIPTION, "description", is_copied=True),
     # Changes only by transition.
-    Field("state_id", "state", "State", "state"),
+    Field("state_id", "state", messages.STATE, "state"),
     Field(
         "assignee_user_id",
         "assignee",
-        "Assignee",
+        messages.ASSIGNEE,
         "assignee",
         is_optional=True,
         is_reference=True,
         is_copied=True,
     ),
-    Field("priority", "priority", "Priority", "priority", is_copied=True),
-    Field("label_ids", "labels", "Labels", "labels", is_optional=True),
-    Field("due_date", "due_date", "Due date", "due date", is_optional=True, is_copied=True),
-    Field("parent_ticket_id", "parent", "Parent", "parent", is_optional=True, is_reference=True),
-    Field("rank", "", "Position", "position"),
-    Field("reporter_user_id", "reporter", "Reporter", "reporter", is_reference=True),
+    Field("priority", "priority", messages.PRIORITY, "priority", is_copied=True),
+    Field("label_ids", "labels", messages.LABELS, "labels", is_optional=True),
+    Field(
+        "due_date",
+        "due_date",
+        messages.DUE_DATE,
+        "due date",
+        is_optional=True,
+        is_copied=True,
+    ),
+    Field(
+        "parent_ticket_id", "parent", messages.PARENT, "parent", is_optional=True, is_reference=True
+    ),
+    Field("rank", "", messages.POSITION, "position"),
+    Field("reporter_user_id", "reporter", messages.REPORTER, "reporter", is_reference=True),
 )
 BY_PART = {field.part: field for field in FIELDS if field.part}
 # The fields of ``update_ticket``.

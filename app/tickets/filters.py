@@ -15,7 +15,7 @@ from app.accounts.models import User, UserType
 from app.audit.models import AuditEvent
 from app.core.clock import DAY_MS, now_ms
 from app.projects.models import StateCategory, WorkflowState
-from app.tickets import due_dates, stalled_bots
+from app.tickets import due_dates, messages, stalled_bots
 from app.tickets.models import (
     DUE_DATE_OR_LAST,
     Comment,
@@ -99,11 +99,11 @@ def is_stalled() -> ColumnElement[bool]:
 
 
 DUE = {
-    "overdue": "Overdue",
-    "today": "Today",
-    "this_week": "This week",
-    "next_week": "Next week",
-    "none": "No due date",
+    "overdue": messages.OVERDUE,
+    "today": messages.TODAY,
+    "this_week": messages.THIS_WEEK,
+    "next_week": messages.NEXT_WEEK,
+    "none": messages.NO_DUE_DATE,
 }
 
 
@@ -126,7 +126,7 @@ def _is_due(words: list[str]) -> ColumnElement[bool]:
     return or_(*(times[word] for word in words))
 
 
-UNTOUCHED = {"7": "7 days", "14": "14 days", "30": "30 days", "90": "90 days"}
+UNTOUCHED = {days: messages.days(days) for days in ("7", "14", "30", "90")}
 
 
 def _is_untouched(days: list[str]) -> ColumnElement[bool]:
@@ -161,21 +161,21 @@ CATEGORIES = tuple(str(category) for category in StateCategory)
 OPEN = "open"
 
 FILTERS = {
-    "project_id": Filter(_is(Ticket.project_id), "Project"),
-    "state_id": Filter(_is(Ticket.state_id), "State"),
-    "state_category": Filter(_is(WorkflowState.category), "State", CATEGORIES),
-    "assignee_user_id": Filter(_is(Ticket.assignee_user_id), "Assignee"),
+    "project_id": Filter(_is(Ticket.project_id), messages.PROJECT),
+    "state_id": Filter(_is(Ticket.state_id), messages.STATE),
+    "state_category": Filter(_is(WorkflowState.category), messages.STATE, CATEGORIES),
+    "assignee_user_id": Filter(_is(Ticket.assignee_user_id), messages.ASSIGNEE),
     "reporter_user_id": Filter(_is(Ticket.reporter_user_id)),
-    "label_id": Filter(_has_label, "Label"),
-    "ticket_type": Filter(_is(Ticket.type), "Type", KINDS),
-    "priority": Filter(_is(Ticket.priority), "Priority", PRIORITIES),
-    "parent_ticket_id": Filter(_is(Ticket.parent_ticket_id), "Parent"),
+    "label_id": Filter(_has_label, messages.LABEL),
+    "ticket_type": Filter(_is(Ticket.type), messages.TYPE, KINDS),
+    "priority": Filter(_is(Ticket.priority), messages.PRIORITY, PRIORITIES),
+    "parent_ticket_id": Filter(_is(Ticket.parent_ticket_id), messages.PARENT),
     "updated_since": Filter(lambda moment: Ticket.updated_at >= moment),
-    "due": Filter(_is_due, "Due", tuple(DUE)),
-    "untouched": Filter(_is_untouched, "Not updated for", tuple(UNTOUCHED)),
-    "ready": Filter(lambda _: is_ready(), "Ready", is_flag=True),
-    "blocked": Filter(lambda _: is_blocked(), "Blocked", is_flag=True),
-    "quiet": Filter(lambda _: is_stalled(), "Stalled bots", is_flag=True),
+    "due": Filter(_is_due, messages.DUE, tuple(DUE)),
+    "untouched": Filter(_is_untouched, messages.NOT_UPDATED_FOR, tuple(UNTOUCHED)),
+    "ready": Filter(lambda _: is_ready(), messages.READY, is_flag=True),
+    "blocked": Filter(lambda _: is_blocked(), messages.BLOCKED, is_flag=True),
+    "quiet": Filter(lambda _: is_stalled(), messages.STALLED_BOTS, is_flag=True),
     # The same over REST and tools.
     "stalled": Filter(lambda _: is_stalled()),
     # A list of ids, or a query for ids.

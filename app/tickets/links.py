@@ -18,7 +18,7 @@ from app.database.pagination import Page, page
 from app.database.session import Prepared, session
 from app.database.versions import apply_changes
 from app.markdown.addresses import judged
-from app.tickets import loaders
+from app.tickets import loaders, messages
 from app.tickets.creating import named
 from app.tickets.discussion import discussed
 from app.tickets.models import ExternalLink, LinkKind, Ticket
@@ -88,7 +88,7 @@ def checked_url(value: str, field: str = "url") -> str:
     """An https address with a host, without a user; raises InvalidField."""
     text.checked(value, field, URL_LENGTH)
     if not value.startswith("https://"):
-        raise InvalidField(field, "not_https", "The address must start with https://.")
+        raise InvalidField(field, "not_https", messages.LINK_NOT_HTTPS)
     try:
         split = urlsplit(value)
         # Reading the port checks it.
@@ -96,7 +96,7 @@ def checked_url(value: str, field: str = "url") -> str:
     except ValueError:
         is_valid = False
     if not is_valid or judged(value) != value:
-        message = "The address must have a host, no user name, and no spaces or hidden characters."
+        message = messages.LINK_INVALID
         raise InvalidField(field, "pattern", message)
     return value
 
@@ -149,7 +149,7 @@ def add_link(
 def add_links(actor: Actor, reference: str | Ticket, urls: Sequence[str]) -> None:
     """Link a ticket to several addresses; errors name the place, such as ``links[0].url``."""
     if len(urls) > MOST_LINKS:
-        raise InvalidField("links", "too_many", f"Use at most {MOST_LINKS} links.")
+        raise InvalidField("links", "too_many", messages.too_many_links(MOST_LINKS))
     ticket = loaders.writable(actor, reference)
     for number, url in enumerate(urls):
         with named(f"links[{number}]"):
@@ -159,7 +159,7 @@ def add_links(actor: Actor, reference: str | Ticket, urls: Sequence[str]) -> Non
 def insert(actor: Actor, ticket: Ticket, **values: Any) -> ExternalLink:
     """Insert a link of a locked ticket that has none to this address, and record it."""
     if _count(ticket.id) >= MOST_LINKS:
-        message = f"A ticket can have at most {MOST_LINKS} links. Remove one first."
+        message = messages.ticket_full_of_links(MOST_LINKS)
         raise Conflict("invariant_violation", message)
     identifier = ids.new_id()
     moment = ids.created_ms(identifier)

@@ -26,6 +26,7 @@ from app.core.errors import InvalidField
 from app.core.ids import UUID_PATTERN
 from app.database.columns import Id
 from app.projects.models import Label, StateCategory, WorkflowState
+from app.tickets import messages
 from app.tickets.discussion import LAST_ACTIVITY_AT
 from app.tickets.models import (
     DUE_DATE_OR_LAST,
@@ -156,7 +157,7 @@ def _both(sort: Sort, *, back: str, text: str) -> tuple[Sort, Sort]:
 _CREATED = Sort(
     "created",
     "created",
-    "Newest",
+    messages.NEWEST,
     OrderKey(Ticket.created_at, is_ascending=False),
     is_indexed=True,
     is_indexed_for_all=True,
@@ -164,7 +165,7 @@ _CREATED = Sort(
 _UPDATED = Sort(
     "updated",
     "updated",
-    "Recently updated",
+    messages.RECENTLY_UPDATED,
     OrderKey(Ticket.updated_at, is_ascending=False),
     is_indexed=True,
     is_indexed_for_all=True,
@@ -172,7 +173,7 @@ _UPDATED = Sort(
 _ACTIVE = Sort(
     "active",
     "active",
-    "Recently active",
+    messages.RECENTLY_ACTIVE,
     OrderKey(LAST_ACTIVITY_AT, is_ascending=False),
     is_indexed=True,
     is_indexed_for_all=True,
@@ -180,54 +181,57 @@ _ACTIVE = Sort(
 _RANK = Sort(
     "rank",
     "rank",
-    "Manual order",
+    messages.MANUAL_ORDER,
     OrderKey(Ticket.rank, "text"),
     is_indexed=True,
     is_for_all=False,
 )
-_NUMBER = Sort("number", "id", "Number", OrderKey(Ticket.ticket_number), is_for_all=False)
-_TITLE = Sort("title", "title", "Title", OrderKey(func.lower(Ticket.title), "text"))
-_STATE = Sort("state", "state", "State", _position, _by_category)
+_NUMBER = Sort("number", "id", messages.NUMBER, OrderKey(Ticket.ticket_number), is_for_all=False)
+_TITLE = Sort("title", "title", messages.TITLE, OrderKey(func.lower(Ticket.title), "text"))
+_STATE = Sort("state", "state", messages.STATE, _position, _by_category)
 _PRIORITY = Sort(
     "priority",
     "priority",
-    "Priority",
+    messages.PRIORITY,
     OrderKey(LEVEL_OF_PRIORITY),
     is_indexed=True,
     is_indexed_for_all=True,
 )
-_ASSIGNEE = Sort("assignee", "assignee", "Assignee", OrderKey(_assignee_name, "text"))
+_ASSIGNEE = Sort("assignee", "assignee", messages.ASSIGNEE, OrderKey(_assignee_name, "text"))
 _PARENT = Sort(
-    "parent", "parent", "Parent", OrderKey(func.coalesce(Ticket.parent_ticket_id, _last_id), "id")
+    "parent",
+    "parent",
+    messages.PARENT,
+    OrderKey(func.coalesce(Ticket.parent_ticket_id, _last_id), "id"),
 )
 # Tickets without a date come last, whichever way.
 _DUE = Sort(
     "due",
     "due",
-    "Due date",
+    messages.DUE_DATE,
     OrderKey(DUE_DATE_OR_LAST, "text"),
     is_indexed=True,
     is_indexed_for_all=True,
 )
 _LATEST_DUE = replace(
-    _DUE.reversed("-due", "Due date, latest first"),
+    _DUE.reversed("-due", messages.LATEST_DUE_FIRST),
     stretches=(DUE_DATE_OR_LAST < NO_DUE_DATE, DUE_DATE_OR_LAST >= NO_DUE_DATE),
 )
 
 SORTS = {
     sort.name: sort
     for pair in (
-        _both(_CREATED, back="oldest", text="Oldest"),
-        _both(_UPDATED, back="stale", text="Least recently updated"),
-        _both(_ACTIVE, back="quiet", text="Least recently active"),
-        _both(_RANK, back="-rank", text="Manual order, reversed"),
-        _both(_PRIORITY, back="-priority", text="Priority, low first"),
+        _both(_CREATED, back="oldest", text=messages.OLDEST),
+        _both(_UPDATED, back="stale", text=messages.LEAST_RECENTLY_UPDATED),
+        _both(_ACTIVE, back="quiet", text=messages.LEAST_RECENTLY_ACTIVE),
+        _both(_RANK, back="-rank", text=messages.MANUAL_ORDER_REVERSED),
+        _both(_PRIORITY, back="-priority", text=messages.PRIORITY_LOW_FIRST),
         (_DUE, _LATEST_DUE),
-        _both(_STATE, back="-state", text="State, last first"),
-        _both(_ASSIGNEE, back="-assignee", text="Assignee, Z to A"),
-        _both(_NUMBER, back="-number", text="Number, highest first"),
-        _both(_TITLE, back="-title", text="Title, Z to A"),
-        _both(_PARENT, back="-parent", text="Parent, reversed"),
+        _both(_STATE, back="-state", text=messages.STATE_LAST_FIRST),
+        _both(_ASSIGNEE, back="-assignee", text=messages.ASSIGNEE_Z_TO_A),
+        _both(_NUMBER, back="-number", text=messages.NUMBER_HIGHEST_FIRST),
+        _both(_TITLE, back="-title", text=messages.TITLE_Z_TO_A),
+        _both(_PARENT, back="-parent", text=messages.PARENT_REVERSED),
     )
     for sort in pair
 }
@@ -288,7 +292,7 @@ def decode(cursor: str, kind: str, keys: Sequence[OrderKey]) -> list[Any]:
         ):
             raise ValueError("a cursor of another list")
     except (ValueError, LookupError, binascii.Error, TypeError) as error:
-        message = "The cursor is from another list."
+        message = messages.CURSOR_OF_ANOTHER_LIST
         raise InvalidField("cursor", "malformed", message, status=400) from error
     return values
 

@@ -18,7 +18,7 @@ from app.core.errors import Gone, InvalidField, NotFound
 from app.core.ids import created_ms
 from app.database.session import AnyRow, session
 from app.projects.models import Label, Project, WorkflowState
-from app.tickets import read
+from app.tickets import messages, read
 from app.tickets.models import Ticket
 from app.tickets.read import LabelSummary, StateSummary
 
@@ -56,7 +56,6 @@ _VALUES = (
     "deleted_at",
 )
 LABELS = "labels"
-_NOT_HELD = "The audit log does not hold the ticket at this time."
 
 
 @dataclass(slots=True)
@@ -120,7 +119,7 @@ def get_ticket_at(
         raise NotFound("ticket", reference)
     past = _past(row, at)
     if past.is_before_log and row.created_at != created_ms(row.id):
-        raise InvalidField("at", "not_recorded", _NOT_HELD)
+        raise InvalidField("at", "not_recorded", messages.NOT_IN_LOG)
     if past.values["deleted_at"] is not None:
         if not include_deleted:
             raise Gone("ticket", reference)

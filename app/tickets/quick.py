@@ -13,7 +13,7 @@ from typing import Any
 from app.core import text
 from app.core.actor import Actor
 from app.core.ids import is_display_id
-from app.tickets import due_dates, loaders, templates
+from app.tickets import due_dates, loaders, messages, templates
 from app.tickets.creating import CHILD_TYPE
 from app.tickets.models import Priority, TicketTemplate, TicketType
 from app.web.filters import day as written
@@ -72,12 +72,12 @@ def read(
             user = users_by_name.get(word.lower())
             is_known = user is not None
             if user is not None:
-                draft.take("assignee_user_id", user.id, "Assignee", user.display_name)
+                draft.take("assignee_user_id", user.id, messages.ASSIGNEE, user.display_name)
         elif match["sign"] == "#":
             label = labels_by_name.get(templates.plain(word))
             is_known = label is not None
             if label is not None:
-                draft.take("label_ids", label["id"], "Label", label["name"])
+                draft.take("label_ids", label["id"], messages.LABEL, label["name"])
         else:
             is_known = _parent(actor, project_id, draft, word)
         return " " if is_known else match[0]
@@ -100,7 +100,7 @@ def _priority(draft: QuickTicket, word: str) -> bool:
     value = word.lower()
     if value not in set(Priority):
         return False
-    draft.take("priority", value, "Priority", value.capitalize())
+    draft.take("priority", value, messages.PRIORITY, value.capitalize())
     return True
 
 
@@ -108,7 +108,12 @@ def _due(draft: QuickTicket, word: str) -> bool:
     day = due_dates.day_meant(word, due_dates.today())
     if day is None:
         return False
-    draft.take("due_date", day.isoformat(), "Due", f"{day:%a}, {written(day.isoformat())}")
+    draft.take(
+        "due_date",
+        day.isoformat(),
+        messages.DUE,
+        messages.day_and_date(f"{day:%a}", written(day.isoformat())),
+    )
     return True
 
 
@@ -117,8 +122,8 @@ def _template(project_id: str, draft: QuickTicket, word: str) -> bool:
     if template is None:
         return False
     draft.template = template
-    draft.understood = [chip for chip in draft.understood if chip[0] != "Template"]
-    draft.understood.append(("Template", template.name))
+    draft.understood = [chip for chip in draft.understood if chip[0] != messages.TEMPLATE]
+    draft.understood.append((messages.TEMPLATE, template.name))
     return True
 
 
@@ -127,6 +132,11 @@ def _parent(actor: Actor, project_id: str, draft: QuickTicket, word: str) -> boo
     parent = loaders.named_in_body(actor, number) if is_display_id(number) else None
     if parent is None or parent.project_id != project_id or parent.type not in CHILD_TYPE:
         return False
-    draft.take("parent_ticket_id", parent.id, "Parent", f"{parent.display_id} {parent.title}")
+    draft.take(
+        "parent_ticket_id",
+        parent.id,
+        messages.PARENT,
+        messages.titled(parent.display_id, parent.title),
+    )
     draft.fields["type"] = CHILD_TYPE[TicketType(parent.type)].value
     return True

@@ -18,7 +18,7 @@ from app.database.pagination import Page, page
 from app.database.session import AnySelect, Prepared, session
 from app.database.versions import duplicate_is_conflict
 from app.projects.models import Project, WorkflowState
-from app.tickets import loaders
+from app.tickets import loaders, messages
 from app.tickets.discussion import discussed
 from app.tickets.models import RelationType, Ticket, TicketRelation
 from app.tickets.read import state_summary
@@ -141,9 +141,9 @@ def create_relation(
     source = loaders.writable(actor, reference)
     target = loaders.named_in_body(actor, target_ticket_id)
     if target is None:
-        raise InvalidField(TARGET_FIELD, "not_found", "Ticket not found.")
+        raise InvalidField(TARGET_FIELD, "not_found", messages.TICKET_NOT_FOUND)
     if target.id == source.id:
-        raise InvalidField(TARGET_FIELD, "same_ticket", "A ticket cannot be related to itself.")
+        raise InvalidField(TARGET_FIELD, "same_ticket", messages.RELATED_TO_ITSELF)
     _check_new(source, target, type)
     if type == RelationType.BLOCKS:
         _check_no_cycle(source, target)
@@ -157,7 +157,7 @@ def create_relation(
         created_at=ids.created_ms(identifier),
     )
     session.add(relation)
-    with duplicate_is_conflict(TARGET_FIELD, "This relation already exists."):
+    with duplicate_is_conflict(TARGET_FIELD, messages.RELATION_EXISTS):
         session.flush()
     _discussed(source, target, relation.created_at)
     _record(actor, "ticket.relation_added", source, relation, source, target)
@@ -176,7 +176,7 @@ def _check_new(source: Ticket, target: Ticket, kind: str) -> None:
     either = or_(same, reverse) if kind == RelationType.RELATES_TO else same
     statement = select(TicketRelation.id).where(either, TicketRelation.type == str(kind))
     if session.scalar(statement) is not None:
-        raise Conflict("duplicate_key", "This relation already exists.", field=TARGET_FIELD)
+        raise Conflict("duplicate_key", messages.RELATION_EXISTS, field=TARGET_FIELD)
 
 
 def _check_no_cycle(source: Ticket, target: Ticket) -> None:
@@ -193,7 +193,7 @@ def _check_no_cycle(source: Ticket, target: Ticket) -> None:
         )
     )
     if session.scalar(select(reached.c.id).where(reached.c.id == source.id).limit(1)) is not None:
-        raise Conflict("invariant_violation", "These tickets would block each other.")
+        raise Conflict("invariant_violation", messages.BLOCK_EACH_OTHER)
 
 
 @operation(Access.WRITE)

@@ -16,6 +16,7 @@ from app.core.errors import Conflict, InvalidField, NotFound
 from app.database.session import by_id, session
 from app.projects import loaders
 from app.projects.loaders import SeenProject
+from app.tickets import messages
 from app.tickets.models import SavedView
 
 NAME_LENGTH = 80
@@ -45,7 +46,7 @@ def _record(
 def _checked(query: str) -> str:
     query = urlencode(parse_qsl(query[: 2 * QUERY_LENGTH].lstrip("?")))
     if len(query) > QUERY_LENGTH:
-        raise InvalidField("query", "too_long", "This view has too many filters.")
+        raise InvalidField("query", "too_long", messages.VIEW_TOO_LONG)
     return query
 
 
@@ -72,7 +73,7 @@ def save_view(
         return _change(actor, view, query=query, is_shared=is_shared)
     count = session.scalar(select(func.count()).select_from(mine.subquery())) or 0
     if count >= MOST_VIEWS:
-        raise InvalidField("name", "too_many", f"Save up to {MOST_VIEWS} views. Delete one first.")
+        raise InvalidField("name", "too_many", messages.too_many_views(MOST_VIEWS))
     identifier = ids.new_id()
     view = SavedView(
         id=identifier,
@@ -111,7 +112,7 @@ def share_view(actor: Actor, view_id: str, *, is_shared: bool) -> SavedView:
     """Share a view of the actor with its project, or make a shared one its owner's alone."""
     view = _changeable(actor, view_id)
     if view.project_id is None:
-        raise InvalidField("is_shared", "no_project", "A view of all projects cannot be shared.")
+        raise InvalidField("is_shared", "no_project", messages.VIEW_OF_ALL_NOT_SHARED)
     loaders.writable(actor, view.project_id)
     return _change(actor, view, is_shared=is_shared)
 

@@ -14,7 +14,16 @@ from app.database.session import session
 from app.database.versions import apply_changes, touch
 from app.projects import labels, states
 from app.projects.models import WorkflowState
-from app.tickets import comments, creating, loaders, rank, searching, sign_off, stalled_bots
+from app.tickets import (
+    comments,
+    creating,
+    loaders,
+    messages,
+    rank,
+    searching,
+    sign_off,
+    stalled_bots,
+)
 from app.tickets.discussion import discussed
 from app.tickets.models import Comment, Ticket
 from app.tickets.rank import Placement
@@ -30,7 +39,7 @@ def restore_ticket(actor: Actor, reference: str) -> Ticket:
     """
     ticket = loaders.writable(actor, reference, include_deleted=True)
     if not ticket.is_deleted:
-        raise Conflict("invariant_violation", f"{ticket.display_id} is not deleted.")
+        raise Conflict("invariant_violation", messages.ticket_not_deleted(ticket.display_id))
     deletions.check_own(actor, "ticket.deleted", ticket_id=ticket.id)
     ticket.deleted_at = None
     state = states.kept(ticket.state_id) if ticket.state_id else None
@@ -59,7 +68,7 @@ def restore_comment(actor: Actor, comment_id: str) -> Comment:
     """
     comment, ticket = loaders.writable_comment(actor, comment_id, include_deleted=True)
     if not comment.is_deleted:
-        raise Conflict("invariant_violation", "This comment is not deleted.")
+        raise Conflict("invariant_violation", messages.COMMENT_NOT_DELETED)
     deletions.check_own(actor, "comment.deleted", ticket_id=ticket.id, comment_id=comment.id)
     comment.deleted_at = None
     touch(comment)
@@ -120,7 +129,7 @@ def _check_taken_over(actor: Actor, ticket: Ticket) -> None:
         raise InvalidField(
             "expected_assignee_user_id",
             "required",
-            "This ticket is assigned to a bot. Send expected_assignee_user_id to take it over.",
+            messages.ASSIGNED_TO_A_BOT,
         )
 
 
@@ -135,7 +144,7 @@ def check_assignee(ticket: Ticket, expected: str | None) -> None:
     holder = ticket.assignee_user_id
     raise Conflict(
         "assignee_mismatch",
-        "The ticket has a different assignee than expected. See details.assignee.",
+        messages.OTHER_ASSIGNEE,
         assignee=user_refs.summaries([holder])[holder] if holder else None,
     )
 
@@ -171,7 +180,7 @@ def _check_fields(actor: Actor, ticket: Ticket, fields: dict[str, Any]) -> None:
 def _label_ids(ticket: Ticket, fields: dict[str, Any]) -> list[str]:
     """The labels after adding and removing some, taken from the fields; raises InvalidField."""
     if "label_ids" in fields:
-        message = "Send label_ids, or add_label_ids and remove_label_ids."
+        message = messages.LABELS_ALL_OR_CHANGES
         raise InvalidField("label_ids", "conflict", message)
     project_id, name = ticket.project_id, "remove_label_ids"
     removed = {label.id for label in labels.named_in_body(project_id, fields.pop(name, ()), name)}
@@ -184,13 +193,13 @@ def _label_ids(ticket: Ticket, fields: dict[str, Any]) -> list[str]:
 def _rank(actor: Actor, ticket: Ticket, places: dict[str, str | None]) -> str:
     """The rank for ``rank_after`` or ``rank_before``; raises InvalidField."""
     if len(places) > 1:
-        raise InvalidField("rank_before", "conflict", "Send rank_after or rank_before, not both.")
+        raise InvalidField("rank_before", "conflict", messages.ONE_OF_RANK_AFTER_AND_BEFORE)
     ((field, neighbor_id),) = places.items()
     neighbor = loaders.named_in_body(actor, neighbor_id) if neighbor_id is not None else None
     if neighbor_id is not None and (neighbor is None or neighbor.project_id != ticket.project_id):
-        raise InvalidField(field, "not_found", "Use a ticket in the same project.")
+        raise InvalidField(field, "not_found", messages.NEIGHBOR_OF_OTHER_PROJECT)
     if neighbor is not None and neighbor.id == ticket.id:
-        raise InvalidField(field, "same_ticket", "A ticket cannot be placed next to itself.")
+        raise InvalidField(field, "same_ticket", messages.BESIDE_ITSELF)
     side: Literal["after", "before"] = "after" if field == "rank_after" else "before"
     return rank.rank_for(ticket, Placement(side, neighbor))
 

@@ -15,6 +15,7 @@ from app.database.versions import add_versioned, apply_changes
 from app.projects import labels, loaders
 from app.projects.loaders import SeenProject
 from app.projects.models import Label
+from app.tickets import messages
 from app.tickets.models import Priority, TicketTemplate, TicketType
 
 MOST_TEMPLATES = 20
@@ -163,7 +164,7 @@ def create_template(
     )
     _check_free(project, values["name"])
     if len(of_project(project.id)) >= MOST_TEMPLATES:
-        message = f"A project can have at most {MOST_TEMPLATES} templates."
+        message = messages.too_many_templates(MOST_TEMPLATES)
         raise InvalidField("name", "too_many", message)
     template = add_versioned(
         TicketTemplate, project_id=project.id, name_key=text.same_name(values["name"]), **values

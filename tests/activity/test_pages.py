@@ -9,7 +9,8 @@ import pytest
 from sqlalchemy import select
 
 from app.activity import requests
-from app.activity.sentences import MANY, NOTHING_SAID, OF_TICKETS, SENTENCES, sentence
+from app.activity.messages import MANY, NOTHING_SAID, SENTENCES
+from app.activity.sentences import OF_TICKETS, sentence
 from app.audit.catalogue import EVENTS
 from app.audit.models import AuditEvent
 from app.audit.service import WORKSPACE_ID

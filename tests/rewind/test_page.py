@@ -6,7 +6,7 @@ import re
 import pytest
 
 from app.core.clock import iso
-from app.rewind import pages
+from app.rewind import messages, pages
 from tests.support.story import events
 
 PAGE = {"Accept": "text/html"}
@@ -100,7 +100,7 @@ def test_what_stands_is_put_back_one_by_one(world, page):
 def test_the_form_says_what_is_wrong(world, page):
     assert "Last 4 hours" in page("/rewind?bot=smith")
     for query, problem in (
-        ("since=soon", pages._NO_TIME),
+        ("since=soon", messages.NO_TIME),
         ("since=1h&until=2h", "The end must be later than the start."),
         ("since=1h&until=1970-01-01", "The end must be later than the start."),
     ):

@@ -10,6 +10,7 @@ from sqlalchemy import select
 
 from app.accounts.models import User
 from app.accounts.users import list_users
+from app.activity import messages
 from app.core.clock import DAY_MS, HOUR_MS, now_ms
 from app.core.ids import as_uuid
 from app.database.session import session
@@ -18,11 +19,11 @@ from app.web.guard import actor
 DEFAULT_SPAN = "24h"
 # The length of a span in milliseconds, and its name.
 SPANS: dict[str, tuple[int | None, str]] = {
-    "1h": (HOUR_MS, "Last hour"),
-    "24h": (DAY_MS, "Last 24 hours"),
-    "7d": (7 * DAY_MS, "Last 7 days"),
-    "30d": (30 * DAY_MS, "Last 30 days"),
-    "all": (None, "All time"),
+    "1h": (HOUR_MS, messages.LAST_HOUR),
+    "24h": (DAY_MS, messages.LAST_DAY),
+    "7d": (7 * DAY_MS, messages.LAST_WEEK),
+    "30d": (30 * DAY_MS, messages.LAST_MONTH),
+    "all": (None, messages.ALL_TIME),
 }
 # The filter value that stands for an unknown name; it matches no row.
 NO_ID = "00000000-0000-0000-0000-000000000000"
@@ -90,7 +91,7 @@ def time_menu(path: str, filters: Mapping[str, str]) -> Menu:
         )
         for key, (_, text) in SPANS.items()
     ]
-    return Menu("span", "Time", SPANS[chosen][1], options)
+    return Menu("span", messages.TIME, SPANS[chosen][1], options)
 
 
 def people_offered() -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ from itertools import groupby
 
 from flask import Response, request
 
-from app.activity import bot_review
+from app.activity import bot_review, messages
 from app.activity.bot_review import References, Review
 from app.activity.pages.log import pages
 from app.activity.sentences import as_mapping, sentence
@@ -15,6 +15,7 @@ from app.audit.models import AuditEvent
 from app.database.session import reading
 from app.text.diff import Diff, compare
 from app.tickets import stream_queries
+from app.tickets.messages import THIS_TICKET
 from app.tickets.pages import feed
 from app.tickets.pages.reading_words import ReadingWords, what_was_read
 from app.web.guard import actor, write
@@ -22,7 +23,7 @@ from app.web.render import go, page
 from app.web.wiki_addresses import address_of
 
 UNREAD = "unread"
-FILTERS = (("", "All"), (UNREAD, "Changed without reading"))
+FILTERS = (("", messages.ALL), (UNREAD, messages.CHANGED_WITHOUT_READING))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,7 @@ def _subject(event: AuditEvent, references: References) -> ReviewedSubject:
     wiki_page = references.pages.get(page_id)
     if wiki_page is not None:
         href = address_of(wiki_page.key, wiki_page.slug, page_id)
-        return ReviewedSubject("Wiki", wiki_page.title, href)
+        return ReviewedSubject(messages.WIKI, wiki_page.title, href)
     return ReviewedSubject("", event.target_kind.replace("_", " ").capitalize(), "")
 
 
@@ -137,7 +138,7 @@ def reviewed_change(
     event: AuditEvent, references: References, names: Mapping[str, str]
 ) -> ReviewedChange:
     words = sentence(as_mapping(event), names)
-    words = words.replace("this ticket", "it").replace(" this ", " it ")
+    words = words.replace(THIS_TICKET, "it").replace(" this ", " it ")
     is_undone = event.id in references.undone
     return ReviewedChange(
         id=event.id,

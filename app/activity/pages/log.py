@@ -9,7 +9,7 @@ import orjson
 from flask import Blueprint, Response, request
 from sqlalchemy import select
 
-from app.activity import bot_review, service
+from app.activity import bot_review, messages, service
 from app.activity.pages.audit_filters import (
     NO_ID,
     Menu,
@@ -54,8 +54,8 @@ PATH = "/audit"
 MOST_TYPED = 100
 AUDIT_FILTERS = ("actor", "event_type", "category", "project", "ticket", "request_id")
 CATEGORIES = [
-    (Category.ACTIVITY.value, "Work", "Tickets, comments, wiki pages and notes"),
-    (Category.AUDIT_ONLY.value, "Administration", "Logins, bots, settings and webhooks"),
+    (Category.ACTIVITY.value, messages.WORK, messages.OF_WORK),
+    (Category.AUDIT_ONLY.value, messages.ADMINISTRATION, messages.OF_ADMINISTRATION),
 ]
 # New events are counted up to this number.
 COUNTED = 100
@@ -100,7 +100,7 @@ def index() -> Response:
         unfolded=partial(address, PATH, {**filters, "span": "all"}),
         exports=[
             (name, address("/audit/export", filters, format=kind))
-            for kind, name in (("jsonl", "JSON lines"), ("csv", "CSV"))
+            for kind, name in (("jsonl", messages.JSON_LINES), ("csv", "CSV"))
         ],
         news_url=_news_url(filters, newest) if newest else "",
         **navigation(PATH, filters, listed.next_cursor),
@@ -110,7 +110,8 @@ def index() -> Response:
 def _by_day(rows: Iterable[Any]) -> list[tuple[str, list[Any]]]:
     """The rows of each day (UTC) below its name."""
     names = {
-        iso(now_ms() - ago * DAY_MS)[:10]: name for ago, name in ((0, "Today"), (1, "Yesterday"))
+        iso(now_ms() - ago * DAY_MS)[:10]: name
+        for ago, name in ((0, messages.TODAY), (1, messages.YESTERDAY))
     }
     return [(names.get(date) or day(date), list(group)) for date, group in groupby(rows, _day)]
 
@@ -125,17 +126,17 @@ def _menus(filters: Mapping[str, str]) -> list[Menu]:
     projects = [(one["key"], one["name"], one["key"]) for one in offered_projects()]
     return [
         time_menu(PATH, filters),
-        menu(PATH, filters, "actor", "Who", "Anyone", people),
-        menu(PATH, filters, "event_type", "Event", "Any event", _event_options()),
-        menu(PATH, filters, "category", "Area", "Work and administration", CATEGORIES),
-        menu(PATH, filters, "project", "Project", "Any project", projects),
+        menu(PATH, filters, "actor", messages.WHO, messages.ANYONE, people),
+        menu(PATH, filters, "event_type", messages.EVENT, messages.ANY_EVENT, _event_options()),
+        menu(PATH, filters, "category", messages.AREA, messages.ANY_AREA, CATEGORIES),
+        menu(PATH, filters, "project", messages.PROJECT, messages.ANY_PROJECT, projects),
     ]
 
 
 def _event_options() -> Iterator[tuple[str, str, str]]:
     """All event types by their subjects, each subject as a whole first."""
     for domain, subject in SUBJECTS.items():
-        yield f"{domain}.*", f"{subject}: all", f"{domain}.*"
+        yield f"{domain}.*", messages.all_events(subject), f"{domain}.*"
         for name in EVENTS:
             kind = name.removeprefix(f"{domain}.")
             if kind != name:

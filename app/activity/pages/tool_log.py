@@ -10,7 +10,7 @@ from flask import Response, request
 from sqlalchemy import select
 
 from app.accounts import user_refs
-from app.activity import service
+from app.activity import messages, service
 from app.activity.pages.audit_filters import (
     Menu,
     address,
@@ -34,7 +34,7 @@ from app.web.render import go, page
 
 TOOL_LOG = "/audit/tools"
 TOOL_FILTERS = ("bot", "tool_name", "status", "request_id")
-STATUSES = [(OK, "Succeeded", ""), (ERROR, "Failed", "")]
+STATUSES = [(OK, messages.SUCCEEDED, ""), (ERROR, messages.FAILED, "")]
 # The figures cover the newest calls up to this number; more would take seconds to read.
 MOST_CALLS = 20_000
 
@@ -117,9 +117,9 @@ def _menus(
     called = [(one, one, "") for one in sorted(tools)]
     return [
         time_menu(TOOL_LOG, filters),
-        menu(TOOL_LOG, filters, "bot", "Bot", "Any bot", named),
-        menu(TOOL_LOG, filters, "tool_name", "Tool", "Any tool", called),
-        menu(TOOL_LOG, filters, "status", "Result", "Any result", STATUSES),
+        menu(TOOL_LOG, filters, "bot", messages.BOT, messages.ANY_BOT, named),
+        menu(TOOL_LOG, filters, "tool_name", messages.TOOL, messages.ANY_TOOL, called),
+        menu(TOOL_LOG, filters, "status", messages.RESULT, messages.ANY_RESULT, STATUSES),
     ]
 
 

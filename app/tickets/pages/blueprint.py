@@ -9,7 +9,7 @@ from app.core.actor import Actor
 from app.core.errors import InvalidField
 from app.database.session import AnyRow
 from app.projects import service as projects
-from app.tickets import loaders, trees
+from app.tickets import loaders, messages, trees
 from app.tickets.fields import FIELDS
 from app.tickets.page_queries import TicketPageData
 from app.web.filters import number
@@ -45,7 +45,7 @@ def user_options(users: Iterable[AnyRow], project_id: str | None) -> Options:
     """The assignable users as options: the reader, then people, then bots."""
     me = actor().id
     return [
-        (row.id, f"{row.display_name} ({'me' if row.id == me else row.type})")
+        (row.id, messages.named(row.display_name, "me" if row.id == me else row.type))
         if row.id == me or row.type == "bot"
         else (row.id, row.display_name)
         for row in assignable(users, project_id)
@@ -60,8 +60,7 @@ def open_below_text(ticket_ids: Collection[str]) -> str:
     count = trees.open_below(ticket_ids)
     if not count:
         return ""
-    what = "1 subticket is" if count == 1 else f"{number(count)} subtickets are"
-    return f"{what} still open."
+    return messages.open_below(count, number(count))
 
 
 def projects_shown() -> list[dict[str, Any]]:
@@ -76,7 +75,7 @@ def id_of_number(present: Actor, number: str, field: str) -> str:
     """The id of the ticket with a display id that was typed; raises InvalidField for the field."""
     ticket = loaders.named_in_body(present, number.strip().upper())
     if ticket is None:
-        raise InvalidField(field, "not_found", f"Ticket {number.strip()} not found.")
+        raise InvalidField(field, "not_found", messages.ticket_not_found(number.strip()))
     return ticket.id
 
 

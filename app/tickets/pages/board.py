@@ -11,7 +11,7 @@ from app.database.session import reading
 from app.projects import labels as project_labels
 from app.projects.loaders import SeenProject, visible_by_key
 from app.tickets import board as boards
-from app.tickets import board_sidebar, changes
+from app.tickets import board_sidebar, changes, messages
 from app.tickets.board import Shape
 from app.tickets.cards import GROUPINGS, BoardOrder
 from app.tickets.pages import filters, kept_boards
@@ -25,10 +25,10 @@ from app.web.render import cached_page, is_htmx, page, partial, render
 # With more changes than this, the page offers to load itself again.
 MOST_CHANGES = 30
 ORDERS = (
-    (BoardOrder.RANK, "Manual order"),
-    (BoardOrder.PRIORITY, "By priority"),
-    (BoardOrder.DUE, "By due date"),
-    (BoardOrder.UPDATED, "By last update"),
+    (BoardOrder.RANK, messages.MANUAL_ORDER),
+    (BoardOrder.PRIORITY, messages.BY_PRIORITY),
+    (BoardOrder.DUE, messages.BY_DUE_DATE),
+    (BoardOrder.UPDATED, messages.BY_LAST_UPDATE),
 )
 
 

@@ -21,7 +21,7 @@ from app.projects import states
 from app.projects.loaders import SeenProject, visible_by_key
 from app.projects.pages import LABELS, STATES, project_of
 from app.rest.fields import load
-from app.tickets import board_sidebar, bulk, list_pages, listing, trees
+from app.tickets import board_sidebar, bulk, list_pages, listing, messages, trees
 from app.tickets.bulk import BATCH, MOST_TICKETS, BulkOutcome, Changes, OrderEnd
 from app.tickets.filters import CATEGORIES, PRIORITIES
 from app.tickets.list_pages import COUNTED
@@ -53,12 +53,12 @@ def _chosen_ids(project: SeenProject | None) -> list[str]:
     else:
         ids = _matching_ids(_sent_query(), project, MOST_TICKETS + 1)
     if not ids:
-        raise InvalidField("id", "required", "Select some tickets first.")
+        raise InvalidField("id", "required", messages.SELECT_TICKETS)
     if len(ids) > MOST_TICKETS:
         raise InvalidField(
             "id",
             "too_many",
-            f"You can change up to {MOST_TICKETS} tickets at once. Narrow the filters.",
+            messages.too_many_at_once(MOST_TICKETS),
         )
     return ids
 
@@ -163,7 +163,7 @@ def change() -> Response:
             if changes.end:
                 chosen = bulk.in_placing_order(chosen, changes.end)
         if changes.is_empty:
-            raise InvalidField("action", "required", "Select what to change.")
+            raise InvalidField("action", "required", messages.SELECT_WHAT_TO_CHANGE)
     except DomainError as error:
         if not explain(form, error):
             raise
@@ -196,7 +196,7 @@ def change_step() -> Response:
         with reading():
             changes = _changes()
             if changes.is_empty:
-                raise InvalidField("action", "required", "Select what to change.")
+                raise InvalidField("action", "required", messages.SELECT_WHAT_TO_CHANGE)
             start, beside = (as_uuid(request.form.get(name, "")) for name in ("next", "beside"))
             found = _matching_ids(_sent_query(), _project(), STEP + 1, end=changes.end, start=start)
     except DomainError as error:
@@ -257,9 +257,9 @@ def _summary(
 ) -> Response:
     changed = sum(outcome.is_changed for outcome in outcomes)
     skipped = [outcome for outcome in outcomes if not outcome.is_changed]
-    text = f"{changed} {verb}"
+    text = messages.counted(changed, verb)
     if skipped:
-        text += f", {len(skipped)} skipped ({_why(skipped)})"
+        text += messages.also_skipped(len(skipped), _why(skipped))
     if below:
         text += f". {below}"
     shown: dict[str, Any] = {
@@ -280,7 +280,7 @@ def _why(skipped: Sequence[BulkOutcome]) -> str:
         return counts[0][0].rstrip(".")
     reasons = [f"{why.rstrip('.')}: {count}" for why, count in counts[:REASONS]]
     if len(counts) > REASONS:
-        reasons.append("and other reasons")
+        reasons.append(messages.AND_OTHER_REASONS)
     return "; ".join(reasons)
 
 
@@ -291,12 +291,12 @@ def replace_state(key: str, state_id: str) -> Response:
     form = Form()
     into = request.form.get("into_state_id", "")
     if not into:
-        form.refuse("into_state_id", "Select a state for the tickets.")
+        form.refuse("into_state_id", messages.SELECT_A_STATE)
 
     def work(present: Actor) -> None:
         bulk.replace_state(present, project.id, state_id, into_state_id=into)
 
-    return STATES.run(project, form, work, undo_text="Tickets moved, state deleted")
+    return STATES.run(project, form, work, undo_text=messages.MOVED_AND_STATE_DELETED)
 
 
 @pages.post(f"{LABELS.rule}/merge")
@@ -306,10 +306,10 @@ def merge_labels(key: str) -> Response:
     form = Form(raw=request.form.copy(), shown=frozenset(fields))
     for name in fields:
         if not form.value(name):
-            form.refuse(name, "Select a label.")
+            form.refuse(name, messages.SELECT_A_LABEL)
 
     def work(present: Actor) -> None:
         into = form.value("into_label_id")
         bulk.merge_label(present, project.id, form.value("label_id"), into_label_id=into)
 
-    return LABELS.run(project, form, work, undo_text="Labels merged")
+    return LABELS.run(project, form, work, undo_text=messages.LABELS_MERGED)

@@ -18,7 +18,7 @@ from app.projects import labels, states
 from app.rest.fields import load
 from app.text.diff import Diff, compare
 from app.text.merge3 import Keep, Merged, merge
-from app.tickets import due_dates, listing, loaders, page_queries, service
+from app.tickets import due_dates, listing, loaders, messages, page_queries, service
 from app.tickets.board_sidebar import all_users
 from app.tickets.fields import BY_PART, FIELDS
 from app.tickets.filters import PRIORITIES
@@ -119,7 +119,7 @@ def suggested_days() -> list[tuple[str, str]]:
     """(words, date) of the suggestions for a due date; no date removes it."""
     today = due_dates.today()
     days = [(words.capitalize(), str(due_dates.day_meant(words, today))) for words in DAYS]
-    return [*days, ("No due date", "")]
+    return [*days, (messages.NO_DUE_DATE, "")]
 
 
 def _editor(
@@ -226,7 +226,7 @@ def save_field(reference: str, name: str) -> Response:
         events = show.new_events(subject)
         below = open_below_text([subject.ticket["id"]]) if events and name == "state" else ""
     if below:
-        text = f"{reference} moved to {subject.ticket['state']['name']}. {below}"
+        text = messages.moved_with_open(reference, subject.ticket["state"]["name"], below)
         events += undo_toast(text, f"/tickets/{reference}")
     return html(content + events)
 
@@ -247,7 +247,7 @@ def change_field(present: Actor, reference: str, name: str, form: Form) -> Befor
         form.raw["value"] = form.value("pick")
     if name != "labels" and "value" not in form.raw:
         # A form without its field empties nothing.
-        raise InvalidField("value", "required", "Enter a value.")
+        raise InvalidField("value", "required", messages.ENTER_A_VALUE)
     # Locked before it is read, so that it cannot change between the comparison and the save.
     loaders.writable(present, reference)
     subject = page_queries.subject(present, reference)
@@ -271,8 +271,7 @@ def change_field(present: Actor, reference: str, name: str, form: Form) -> Befor
 def _overtaken(reference: str, name: str, form: Form, subject: TicketPageData) -> Response:
     """The editor after a conflict, with the new value; of a description, with a merge."""
     if name != "body":
-        change = _new_value(subject, name)
-        form.refuse("", f"Someone changed this{change}. Save again to overwrite it.")
+        form.refuse("", messages.overtaken(_new_value(subject, name)))
         return _editor(reference, name, form, status=409)
     base, mine = _as_sent(form.value("seen")), _as_sent(form.value("value"))
     theirs = _as_sent(subject.ticket["body"])
@@ -309,12 +308,12 @@ def _as_sent(value: str) -> str:
 
 
 def _new_value(subject: TicketPageData, name: str) -> str:
-    """The new value of a field, as the end of a sentence."""
+    """The new value of a field in words."""
     ticket = subject.ticket
     if name in ("state", "assignee", "reporter"):
         value = ticket[name] or {}
-        return f" to {value.get('display_name') or value.get('name') or 'nobody'}"
-    return f" to {value_of(ticket, name) or 'none'}"
+        return str(value.get("display_name") or value.get("name") or messages.VALUE_OF_NOBODY)
+    return value_of(ticket, name) or messages.NO_VALUE
 
 
 def submit_field(form: Form, work: Callable[[Actor], None]) -> None:

@@ -16,6 +16,7 @@ from app.core.ids import as_uuid, is_display_id
 from app.database.session import AnyRow
 from app.projects.loaders import SeenProject
 from app.search.service import QUERY_LENGTH, ticket_ids
+from app.tickets import messages
 from app.tickets.board_sidebar import board_sidebar
 from app.tickets.filters import DUE, FILTERS, UNTOUCHED
 from app.tickets.models import Ticket
@@ -27,7 +28,6 @@ MOST_VALUES = 500
 # So many options of a filter stand in columns.
 MANY = 12
 # The label of ``q``.
-TEXT = "Text"
 
 Chosen = dict[str, list[str]]
 
@@ -129,7 +129,7 @@ def menu(
         "project_id": [] if project else [(one["id"], one["name"]) for one in projects_shown()],
         "state_id": states or [],
         "state_category": words(FILTERS["state_category"].words) if by_category else [],
-        "assignee_user_id": [("me", "Me"), ("none", "Nobody"), *people],
+        "assignee_user_id": [("me", messages.ME), ("none", messages.NOBODY), *people],
         "priority": words(FILTERS["priority"].words),
         "ticket_type": words(FILTERS["ticket_type"].words),
         "label_id": [(one["id"], one["name"]) for one in sidebar.labels] if project else [],
@@ -163,7 +163,7 @@ def _chips(path: str, chosen: Chosen, groups: Sequence[Group], more: dict[str, s
     for name, values in chosen.items():
         for value in values:
             others = {**chosen, name: [other for other in values if other != value]}
-            label = FILTERS[name].label if name in FILTERS else TEXT
+            label = FILTERS[name].label if name in FILTERS else messages.TEXT
             text = texts.get((name, value), _text_of(name, value))
             if name in FILTERS and FILTERS[name].is_flag:
                 label, text = "", label

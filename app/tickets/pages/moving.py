@@ -12,7 +12,7 @@ from app.core.actor import Actor
 from app.core.errors import NotFound
 from app.database.session import reading, session
 from app.projects.models import WorkflowState
-from app.tickets import board, board_moves, board_sidebar, loaders, page_queries
+from app.tickets import board, board_moves, board_sidebar, loaders, messages, page_queries
 from app.tickets.board import Shape
 from app.tickets.board_moves import BoardCell, MovedCard, Neighbor
 from app.tickets.cards import GROUPINGS, BoardOrder
@@ -116,11 +116,13 @@ def _moved(reference: str, target: BoardCell, result: MovedCard) -> Response:
         ticket = loaders.visible(actor(), reference)
         name = _column_name(ticket, target.place)
         below = "" if before.place == target.place else open_below_text([ticket.id])
-    text = f"{reference} moved to {name}"
+    text = messages.moved_to(reference, name)
     if below:
-        text += f". {below}"
+        text = messages.moved_with_open(reference, name, below)
     if before.place == target.place:
-        text = f"{reference} moved" if target.fits(before) else f"{reference} changed lanes"
+        text = (
+            messages.moved(reference) if target.fits(before) else messages.changed_lanes(reference)
+        )
     toast = render(
         "tickets/_moved.html",
         reference=reference,
@@ -129,7 +131,7 @@ def _moved(reference: str, target: BoardCell, result: MovedCard) -> Response:
         beside={name: neighbor or "end" for name, neighbor in result.back.items()},
         # Undo is an ordinary move, which is refused if someone moved the card afterwards.
         seen=target,
-        action="Undo",
+        action=messages.UNDO,
         sent=request.form,
     )
     return html(card + toast)
@@ -157,16 +159,16 @@ def _refused(reference: str, target: BoardCell, current: BoardCell) -> Response:
             .limit(1)
         ).first()
         name = _column_name(ticket, current.place)
-    who = last.display_name if last else "Someone"
+    who = last.display_name if last else messages.SOMEONE
     toast = render(
         "tickets/_moved.html",
         reference=reference,
-        text=f"{who} has moved {reference} to {name}"
+        text=messages.has_moved(who, reference, name)
         if is_moved
-        else f"{who} has changed {reference}",
+        else messages.has_changed(who, reference),
         at=last.created_at if last else None,
         spot=target,
-        action="Move anyway",
+        action=messages.MOVE_ANYWAY,
         kind="error",
         sent=request.form,
     )
@@ -225,7 +227,7 @@ def pick(reference: str, name: str) -> Response:
     is_overtaken = bool(before) and before[0].is_overtaken
     if not is_htmx():
         if is_overtaken:
-            form.refuse("", "Someone changed this. Select again.")
+            form.refuse("", messages.SELECT_AGAIN)
         if form.errors:
             return _choose_value(reference, field, form)
         return go(safe_next(form.value("back")))
@@ -235,24 +237,32 @@ def pick(reference: str, name: str) -> Response:
         card = shown_card(reference)
         words = _words(page_queries.subject(actor(), reference).ticket, name)
     if is_overtaken:
-        text = f"Someone else changed {reference} first. Nothing was saved"
+        text = messages.overtaken_by_someone(reference)
         return html(card + _toast(reference, text, kind="error"), 409)
     undo = {"value": before[0].value.split(","), "name": name}
-    return html(card + _toast(reference, f"{reference}: {words}", undo=undo))
+    return html(card + _toast(reference, messages.now_has(reference, words), undo=undo))
 
 
 def _words(ticket: Mapping[str, Any], name: str) -> str:
     if name == "priority":
-        return f"{ticket['priority']} priority"
+        return messages.has_priority(ticket["priority"])
     if name == "labels":
         names = [label["name"] for label in ticket["labels"]]
-        return f"labels {', '.join(names)}" if names else "no labels"
+        return messages.has_labels(", ".join(names)) if names else messages.HAS_NO_LABELS
     if name == "due_date":
-        return f"due {day(ticket['due_date'])}" if ticket["due_date"] else "no due date"
+        return (
+            messages.has_due_date(day(ticket["due_date"]))
+            if ticket["due_date"]
+            else messages.HAS_NO_DUE_DATE
+        )
     if name == "parent":
-        return f"parent {ticket['parent']['display_id']}" if ticket["parent"] else "no parent"
+        return (
+            messages.has_parent(ticket["parent"]["display_id"])
+            if ticket["parent"]
+            else messages.HAS_NO_PARENT
+        )
     user = ticket["assignee"]
-    return f"assigned to {user['display_name']}" if user else "unassigned"
+    return messages.has_assignee(user["display_name"]) if user else messages.HAS_NO_ASSIGNEE
 
 
 def _toast(reference: str, text: str, *, kind: str = "", undo: Any = None) -> str:

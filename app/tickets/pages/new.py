@@ -13,7 +13,7 @@ from app.database.session import reading
 from app.projects import states
 from app.projects.loaders import SeenProject
 from app.projects.pages import project_of
-from app.tickets import creating, due_dates, loaders, page_queries, quick, templates
+from app.tickets import creating, due_dates, loaders, messages, page_queries, quick, templates
 from app.tickets.board_sidebar import all_users, board_sidebar
 from app.tickets.fields import UPDATED
 from app.tickets.filters import PRIORITIES
@@ -154,7 +154,7 @@ def _show(project: SeenProject, form: Form, template_id: str = "") -> Response:
         kind_default=str(kind or TicketType.STORY),
         states=[(state.id, state.name) for state in ordered],
         priorities=words(PRIORITIES),
-        assignees=[("", "Nobody"), *user_options(users, project.id)],
+        assignees=[("", messages.NOBODY), *user_options(users, project.id)],
         labels=labels,
         templates=[{"id": identifier, "name": name} for identifier, name in offered],
         template_id=template_id,
@@ -172,7 +172,7 @@ def _load() -> Form:
         with reading():
             parent = loaders.named_in_body(actor(), number)
         if parent is None:
-            refused.append(("parent_ticket_id", f"Ticket {number} not found."))
+            refused.append(("parent_ticket_id", messages.ticket_not_found(number)))
         else:
             fields["parent_ticket_id"] = parent.id
     try:

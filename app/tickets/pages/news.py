@@ -15,7 +15,7 @@ from app.core import ids, text
 from app.core.errors import Gone
 from app.core.ids import as_uuid
 from app.database.session import reading, session
-from app.tickets import page_queries, stream_queries
+from app.tickets import messages, page_queries, stream_queries
 from app.tickets.fields import UPDATED
 from app.tickets.links import LINK_CHANGED
 from app.tickets.models import Ticket
@@ -110,7 +110,7 @@ def _facts(events: Iterable[dict[str, Any]]) -> dict[str, str]:
     """The changed parts of the page, with the name of the last actor of each."""
     changed: dict[str, str] = {}
     for event in events:
-        by = event["actor"]["display_name"] if event["actor"] else "Someone"
+        by = event["actor"]["display_name"] if event["actor"] else messages.SOMEONE
         if event["event_type"] == "ticket.state_changed":
             changed["state"] = by
         elif event["event_type"] == "ticket.assigned":

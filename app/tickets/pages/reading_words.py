@@ -6,24 +6,25 @@ from typing import Any
 
 from app.audit.reading_status import ReadStatus, lacks_reading, receipt_json
 from app.audit.receipts import Receipt
+from app.tickets import messages
 
 # More unread comments than this are counted instead of named.
 NAMED = 3
 _OF_PAGES = {
-    ReadStatus.READ: "Read revision {read} of the page",
-    ReadStatus.OUTDATED: "Read revision {read} of the page, not {latest}",
-    ReadStatus.NOT_READ: "Did not read the page",
-    ReadStatus.UNKNOWN: "May not have read the page",
+    ReadStatus.READ: messages.READ_PAGE,
+    ReadStatus.OUTDATED: messages.READ_EARLIER_PAGE,
+    ReadStatus.NOT_READ: messages.PAGE_NOT_READ,
+    ReadStatus.UNKNOWN: messages.PAGE_MAY_NOT_BE_READ,
 }
 _OF_TICKETS = {
-    ReadStatus.READ: "Read the ticket",
-    ReadStatus.OUTDATED: "Read an earlier version of the ticket",
-    ReadStatus.NOT_READ: "Did not read the ticket",
-    ReadStatus.UNKNOWN: "May not have read the ticket",
+    ReadStatus.READ: messages.READ_TICKET,
+    ReadStatus.OUTDATED: messages.READ_EARLIER_TICKET,
+    ReadStatus.NOT_READ: messages.TICKET_NOT_READ,
+    ReadStatus.UNKNOWN: messages.TICKET_MAY_NOT_BE_READ,
 }
 _OF_RULES = {
-    ReadStatus.OUTDATED: "read an earlier revision of the house rules",
-    ReadStatus.NOT_READ: "did not read the house rules",
+    ReadStatus.OUTDATED: messages.READ_EARLIER_RULES,
+    ReadStatus.NOT_READ: messages.RULES_NOT_READ,
 }
 
 
@@ -66,11 +67,15 @@ def _discussion(ticket: Mapping[str, Any], comments: Mapping[str, Any]) -> list[
     words = _OF_TICKETS[ticket["status"]]
     was_read = ticket["status"] in (ReadStatus.READ, ReadStatus.OUTDATED)
     if count and read:
-        some = f"all {count} comments" if read == count > 1 else f"{read} of {count} comments"
-        some = "its comment" if read == count == 1 else some
-        words += f" and {some}" if was_read else f", but {some}"
+        some = (
+            messages.all_comments(count)
+            if read == count > 1
+            else messages.some_comments(read, count)
+        )
+        some = messages.ITS_COMMENT if read == count == 1 else some
+        words += messages.and_comments(some) if was_read else messages.but_comments(some)
     elif count and was_read:
-        words += " and no comments" if count > 1 else ", not its comment"
+        words += messages.AND_NO_COMMENTS if count > 1 else messages.NOT_ITS_COMMENT
     return [words, *_unread(comments)]
 
 
@@ -81,15 +86,17 @@ def _unread(comments: Mapping[str, Any]) -> list[str | CommentTime]:
         return []
     missing = comments["count"] - comments["read_count"]
     is_unknown = comments["status"] == ReadStatus.UNKNOWN
-    end = " may not have been read" if is_unknown else " not read"
+    end = messages.MAY_NOT_HAVE_BEEN_READ if is_unknown else messages.NOT_READ
     if missing > NAMED:
         # Those that are named are the newest.
         return [
-            f"; {missing} comments until ",
+            messages.comments_until(missing),
             CommentTime(unread[-1]["id"], unread[-1]["created_at"]),
             end,
         ]
-    pieces: list[str | CommentTime] = ["; comment from " if missing == 1 else "; comments from "]
+    pieces: list[str | CommentTime] = [
+        messages.COMMENT_FROM if missing == 1 else messages.COMMENTS_FROM
+    ]
     for place, one in enumerate(unread):
         if place:
             pieces.append(" and " if place == len(unread) - 1 else ", ")

@@ -10,7 +10,7 @@ from flask import Response, g, request
 from app.config import settings_at_hand
 from app.core.errors import Gone
 from app.database.session import reading
-from app.tickets import page_queries, relations, service, stream_queries
+from app.tickets import messages, page_queries, relations, service, stream_queries
 from app.tickets.page_queries import TicketPageData
 from app.tickets.pages import past, stream
 from app.tickets.pages.blueprint import FACTS, pages, ticket_page
@@ -81,22 +81,12 @@ def copies(ticket: Mapping[str, Any], base_url: str) -> list[tuple[str, str]]:
     # Brackets in a title would end the text of the link.
     text = title.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
     return [
-        ("Link", link),
+        (messages.LINK, link),
         ("ID", display_id),
-        ("Branch name", branch_name(display_id, title)),
-        ("Markdown", f"[{display_id}: {text}]({link})"),
-        ("Prompt for an agent", _prompt(display_id, title)),
+        (messages.BRANCH_NAME, branch_name(display_id, title)),
+        (messages.MARKDOWN, f"[{display_id}: {text}]({link})"),
+        (messages.PROMPT, messages.prompt(display_id, title)),
     ]
-
-
-def _prompt(display_id: str, title: str) -> str:
-    return (
-        f"Work on {display_id}: {title}\n\n"
-        f"Read ticket://{display_id} with its comments and relations first. "
-        "Assign it to yourself and move it to a state that means in progress. "
-        "When you are done, add a comment that says what you did, and move it on. "
-        "If you need a decision, ask in a comment and assign it to its reporter."
-    )
 
 
 def show_ticket(reference: str, *, comment_form: Form | None = None, status: int = 200) -> Response:

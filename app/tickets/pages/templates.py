@@ -10,7 +10,7 @@ from app.core.errors import NotFound
 from app.database.session import by_id, reading
 from app.projects.loaders import SeenProject
 from app.projects.pages import project_of
-from app.tickets import templates
+from app.tickets import messages, templates
 from app.tickets.filters import KINDS, PRIORITIES
 from app.tickets.models import TicketTemplate
 from app.tickets.pages.blueprint import pages, words
@@ -125,4 +125,4 @@ def delete_template(key: str, template_id: str) -> Response:
     write(lambda present: templates.delete_template(present, project.id, template_id))
     if not is_htmx():
         return go(_address_of(project))
-    return with_undo(_show(project), "Template deleted", _address_of(project))
+    return with_undo(_show(project), messages.TEMPLATE_DELETED, _address_of(project))

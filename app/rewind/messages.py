@@ -1,0 +1,107 @@
+"""What a rewind says: what it needs, what it did, and why a value stands."""
+
+# What is asked for
+START_NEEDED = "Set the start of the time span."
+NO_TIME = "Use a time such as 2026-11-25T13:00, or an age such as 4h."
+SELECT_A_BOT = "Select a bot."
+END_BEFORE_START = "The end must be later than the start."
+SELECT_A_START = "Select a start."
+UNTIL_BEFORE_SINCE = "until must be later than since."
+
+
+def too_many_requests(most: int) -> str:
+    return f"Use at most {most} requests."
+
+
+NEITHER_BOT_NOR_OWN_IMPORT = "Only bots, and your own imports, can be rewound."
+NOT_UUIDS = "Use UUIDs, separated by commas."
+LAST_HOUR = "Last hour"
+LAST_4_HOURS = "Last 4 hours"
+LAST_DAY = "Last 24 hours"
+LAST_WEEK = "Last 7 days"
+YOUR_IMPORT = "your import"
+
+# Why a value stands
+FILE_DELETED = "A deleted file cannot be restored."
+
+
+def deleted(noun: str) -> str:
+    return f"The {noun} was deleted."
+
+
+BEFORE_NOT_RECORDED = "What it was before was not recorded."
+TICKETS_HAVE_LABEL = "Tickets have this label."
+NOT_RECORDED = "This was not recorded."
+LABEL_DELETED = "The label was deleted."
+STATE_DELETED = "The previous state no longer exists."
+OTHERS_RELATED = "Others related a ticket to it."
+TICKETS_BELOW = "Tickets below it stay."
+OTHERS_REACTED = "Others reacted to it."
+
+
+def changed_by(who: str, at: str) -> str:
+    return f"Changed by {who} at {at} UTC."
+
+
+def rewound_revision(number: int) -> str:
+    return f"Rewound r{number}"
+
+
+# What a rewind did with the values of events of each type, to be put behind their number.
+DEEDS = {
+    "ticket.created": "tickets deleted",
+    "ticket.deleted": "tickets restored",
+    "ticket.restored": "tickets deleted",
+    "comment.created": "comments deleted",
+    "comment.deleted": "comments restored",
+    "comment.restored": "comments deleted",
+    "comment.updated": "comments put back",
+    "comment.reacted": "reactions put back",
+    "ticket.relation_added": "relations removed",
+    "ticket.relation_removed": "relations added",
+    "ticket.link_added": "links removed",
+    "ticket.link_removed": "links added",
+    "ticket.watcher_added": "watchers removed",
+    "ticket.watcher_removed": "watchers added",
+    "ticket.state_changed": "moves put back",
+    "wiki.created": "pages deleted",
+    "wiki.deleted": "pages restored",
+    "wiki.restored": "pages deleted",
+    "wiki.updated": "texts of pages put back",
+    "sticky_note.created": "notes deleted",
+    "sticky_note.deleted": "notes restored",
+    "sticky_note.converted": "conversions put back",
+    "label.created": "labels deleted",
+    "file.added": "files deleted",
+}
+OTHER_DEED = "fields put back"
+
+# Names of fields and values
+EXISTENCE = "Existence"
+RELATION = "Relation"
+LINK = "Link"
+WATCHER = "Watcher"
+REACTION = "Reaction"
+FILE = "File"
+CONVERSION = "Conversion"
+TICKET = "Ticket"
+PAGE = "Page"
+NOTE = "Note"
+LABEL = "Label"
+COMMENT = "Comment"
+
+
+def of_comment(field: str) -> str:
+    return f"Comment: {field}"
+
+
+DOCKET = "Docket"
+NO = "no"
+YES = "yes"
+EXISTS = "exists"
+DOES_NOT_EXIST = "does not exist"
+A_TEXT = "a text"
+
+
+def label(name: str) -> str:
+    return f"Label {name}".rstrip()
