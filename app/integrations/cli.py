@@ -7,6 +7,7 @@ import click
 from app.config import settings_at_hand
 from app.core import text
 from app.database.session import reading, session
+from app.integrations import messages
 from app.integrations.models import CodeConnection
 from app.integrations.service import SHOWN, connection_json
 
@@ -28,7 +29,7 @@ def list_command(as_json: bool) -> None:
         if as_json:
             click.echo(json.dumps(one))
         else:
-            last = one["last_delivery_at"] or "no deliveries"
+            last = one["last_delivery_at"] or messages.NO_DELIVERIES
             click.echo(f"{one['id']}  {one['forge']:8}  {last:24}  {one['name']}")
     if not as_json:
-        click.echo(f"{len(listed)} {text.named(len(listed), 'integrations')}.")
+        click.echo(messages.listed(len(listed), text.named(len(listed), "integrations")))

@@ -20,7 +20,7 @@ from app.core.errors import DomainError, NotFound, one_error
 from app.core.ids import as_uuid
 from app.database.session import reading, run_write, session
 from app.http.current import current_g, current_request, read_body
-from app.integrations import receiving, service, signatures
+from app.integrations import messages, receiving, service, signatures
 from app.integrations.models import CodeConnection, Forge
 from app.rest.answers import Rendered, as_json, respond
 
@@ -101,7 +101,7 @@ def _content(request: Request, body: bytes) -> Mapping[str, Any]:
             raw = parse_qs(body.decode(), max_num_fields=10).get("payload", [""])[0]
         content = orjson.loads(raw)
     except ValueError as error:
-        raise one_error(["body"], "The body is not valid JSON.", "json_invalid") from error
+        raise one_error(["body"], messages.NOT_JSON, "json_invalid") from error
     if not isinstance(content, dict):
-        raise one_error(["body"], "The body must be a JSON object.", "json_invalid")
+        raise one_error(["body"], messages.NOT_AN_OBJECT, "json_invalid")
     return content

@@ -9,7 +9,7 @@ from app.config import settings_at_hand
 from app.core.actor import Actor
 from app.core.ids import as_uuid
 from app.database.session import reading, session
-from app.integrations import service
+from app.integrations import messages, service
 from app.integrations.models import Forge
 from app.integrations.schemas import IntegrationCreate, IntegrationPatch
 from app.integrations.service import FORGE_NAMES, OpenedConnection
@@ -82,7 +82,7 @@ def create() -> Response:
     form = load_form(IntegrationCreate)
     if not request.form.getlist("project_ids"):
         form.errors.pop("project_ids", None)
-        form.refuse("project_ids", "Select at least one project.")
+        form.refuse("project_ids", messages.SELECT_A_PROJECT)
     made: list[OpenedConnection] = []
 
     def work(present: Actor) -> None:

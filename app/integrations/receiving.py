@@ -18,7 +18,7 @@ from app.core.clock import now_ms
 from app.core.errors import DomainError, InvalidField
 from app.database.locks import Lock, acquire
 from app.database.session import AnyRow, savepoint, session
-from app.integrations import github, gitlab, naming
+from app.integrations import github, gitlab, messages, naming
 from app.integrations.models import CodeChange, CodeCheck, CodeConnection, CodeDelivery, Forge
 from app.integrations.payloads import ChangeNews, CheckNews, News, Payload
 from app.projects.models import Project
@@ -29,8 +29,6 @@ from app.tickets.models import LinkChecks, LinkKind, Ticket
 MOST_TICKETS = naming.MOST_TICKETS
 # Checks that are kept of one commit.
 MOST_CHECKS = 50
-DUPLICATE = "Received before"
-NOTHING = "Nothing to do"
 
 READERS: dict[Forge, Callable[[str, Payload], Iterator[News]]] = {
     Forge.GITHUB: github.read,
@@ -55,7 +53,7 @@ def receive(
     fingerprint = hashlib.sha256(seen).hexdigest()
     known = select(CodeDelivery.id).filter_by(connection_id=connection.id, fingerprint=fingerprint)
     if session.scalar(known) is not None:
-        return DUPLICATE
+        return messages.RECEIVED_BEFORE
     work = _Receiving(actor, connection)
     for news in READERS[Forge(connection.forge)](event, Payload(content)):
         if isinstance(news, CheckNews):
@@ -87,7 +85,10 @@ class _Receiving:
         self._tickets: set[str] = set()
 
     def outcome(self) -> str:
-        return ", ".join(f"{count} {what}" for what, count in self._done.items()) or NOTHING
+        return (
+            ", ".join(f"{count} {what}" for what, count in self._done.items())
+            or messages.NOTHING_TO_DO
+        )
 
     def change(self, news: ChangeNews) -> None:
         """Keep the newest of a pull request, branch or commit, and link the tickets it names."""
@@ -98,7 +99,7 @@ class _Receiving:
             links.checked_url(news.url)
         except InvalidField:
             if named:
-                self._done["without an https address"] += 1
+                self._done[messages.WITHOUT_HTTPS] += 1
             return
         change = self._kept(news)
         known = set(change.ticket_ids)
@@ -186,9 +187,9 @@ class _Receiving:
                 with savepoint():
                     service.transition_ticket(self._actor, row.id, state_id=state_id)
             except DomainError:
-                self._done["not moved"] += 1
+                self._done[messages.NOT_MOVED] += 1
                 continue
-            self._done["moved"] += 1
+            self._done[messages.MOVED] += 1
             change.moved_ticket_ids = [*change.moved_ticket_ids, row.id]
         session.flush()
 

@@ -22,6 +22,7 @@ from app.database import encryption
 from app.database.pagination import Page, page
 from app.database.session import session
 from app.database.versions import apply_changes, touch
+from app.integrations import messages
 from app.integrations.models import CodeConnection, CodeDelivery, Forge
 from app.projects.models import WorkflowState
 
@@ -178,9 +179,9 @@ def create_connection(
     name = text.line(name, "name")
     secret = _secret(secret)
     if not project_ids:
-        raise InvalidField("project_ids", "blank", "Select at least one project.")
+        raise InvalidField("project_ids", "blank", messages.SELECT_A_PROJECT)
     if (session.scalar(select(func.count()).select_from(CodeConnection)) or 0) >= MOST_CONNECTIONS:
-        message = f"There can be at most {MOST_CONNECTIONS} integrations. Delete one first."
+        message = messages.too_many(MOST_CONNECTIONS)
         raise Conflict("invariant_violation", message)
     bot = bots.create_bot(
         actor,
@@ -228,7 +229,7 @@ def _secret(given: str | None) -> str:
         return secrets.token_urlsafe(32)
     text.checked(given, "secret", LONGEST_SECRET_BYTES)
     if len(given.encode()) < SHORTEST_SECRET_BYTES:
-        message = f"secret must be at least {SHORTEST_SECRET_BYTES} bytes."
+        message = messages.secret_too_short(SHORTEST_SECRET_BYTES)
         raise InvalidField("secret", "too_short", message)
     return given
 
@@ -241,7 +242,7 @@ def _free_username(name: str, forge: Forge) -> str:
         username = base if number == 1 else f"{base}-{number}"
         if not names.is_taken(username):
             return username
-    raise InvalidField("name", "taken", "Use another name.")
+    raise InvalidField("name", "taken", messages.USE_ANOTHER_NAME)
 
 
 def _moves(given: list[dict[str, str]], project_ids: list[str]) -> dict[str, str]:
@@ -250,11 +251,11 @@ def _moves(given: list[dict[str, str]], project_ids: list[str]) -> dict[str, str
     for one in given:
         project_id, state_id = one["project_id"], one["state_id"]
         if project_id in moves or (project_ids and project_id not in project_ids):
-            message = "on_merge can name each project of the integration once."
+            message = messages.PROJECT_TWICE
             raise InvalidField("on_merge", "wrong_project", message)
         state = session.get(WorkflowState, state_id)
         if state is None or state.project_id != project_id:
-            raise InvalidField("on_merge", "not_found", "on_merge contains an unknown state.")
+            raise InvalidField("on_merge", "not_found", messages.UNKNOWN_STATE)
         moves[project_id] = state_id
     return moves
 
@@ -279,7 +280,7 @@ def update_connection(
     before = bot.project_ids or []
     if project_ids is not None:
         if not project_ids:
-            raise InvalidField("project_ids", "blank", "Select at least one project.")
+            raise InvalidField("project_ids", "blank", messages.SELECT_A_PROJECT)
         bots.update_bot(actor, bot.id, project_ids=project_ids)
     projects = bot.project_ids or []
     fields: dict[str, Any] = {}

@@ -19,7 +19,7 @@ from app.core.lanes import Lane, require
 from app.database.session import is_postgresql, reading, session
 from app.http.current import current_request
 from app.mail import outbox as mail
-from app.metrics import recording
+from app.metrics import messages, recording
 from app.webhooks.models import OutboxEntry, OutboxState
 
 metrics = Blueprint("metrics", __name__)
@@ -49,9 +49,7 @@ def _check(header: str | None, token: str) -> None:
     """Raise Unauthenticated without a bearer token, InvalidCredentials for a wrong one."""
     scheme, _, presented = (header or "").partition(" ")
     if scheme.lower() != "bearer":
-        refusal: Unauthenticated | InvalidCredentials = Unauthenticated(
-            "Send the header Authorization: Bearer and the METRICS_TOKEN."
-        )
+        refusal: Unauthenticated | InvalidCredentials = Unauthenticated(messages.SEND_TOKEN)
     elif hmac.compare_digest(presented.strip().encode(), token.encode()):
         return
     else:

@@ -3,7 +3,7 @@
 import click
 
 from app.database.session import reading
-from app.search import reindexing
+from app.search import messages, reindexing
 
 
 @click.command("reindex")
@@ -12,8 +12,8 @@ def reindex() -> None:
     with reading():
         total = reindexing.total()
     done = 0
-    with click.progressbar(length=total, label="Indexing") as bar:
+    with click.progressbar(length=total, label=messages.INDEXING) as bar:
         for step in reindexing.reindex():
             done += step
             bar.update(step)
-    click.echo(f"{done} documents indexed.")
+    click.echo(messages.indexed(done))

@@ -20,7 +20,7 @@ from app.core.ids import UUID_PATTERN
 from app.database.columns import Id, Moment
 from app.database.pagination import CURSOR_LENGTH, Page
 from app.database.session import AnySelect, Prepared
-from app.search import any_word, index
+from app.search import any_word, index, messages
 from app.search.any_word import AnyMatch
 from app.search.documents import GLOBAL, DocumentKind, SearchDocument, kind_mark, project_mark
 from app.search.expressions import All, Expression, Term, Without, every, some, without
@@ -162,7 +162,7 @@ def _results(hits: list[Hit], has_more: bool, digest: str) -> Results:
 
 def _check(q: str) -> None:
     if not text.checked(q, "q", QUERY_LENGTH).strip():
-        raise InvalidField("q", "blank", "q must not be blank.")
+        raise InvalidField("q", "blank", messages.QUERY_BLANK)
 
 
 def ticket_ids(q: str) -> AnySelect:
@@ -328,12 +328,12 @@ def decode(encoded: str, expected_hash: str) -> SearchCursor:
         if encode(cursor) != encoded:
             raise ValueError("not the canonical form")
     except (ValueError, UnicodeError, binascii.Error, KeyError, TypeError) as error:
-        raise InvalidField("cursor", "malformed", "The cursor is invalid.", status=400) from error
+        raise InvalidField("cursor", "malformed", messages.CURSOR_INVALID, status=400) from error
     if cursor.filter_hash != expected_hash:
         raise InvalidField(
             "cursor",
             "cursor_filter_mismatch",
-            "The cursor is from a search with different filters.",
+            messages.CURSOR_OF_OTHER_FILTERS,
             status=400,
         )
     return cursor

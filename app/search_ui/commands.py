@@ -4,54 +4,55 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.search.words import words
+from app.search_ui import messages
 
 WORKSPACE = (
-    ("New ticket", "/tickets/new", "plus", "create add"),
-    ("My work", "/", "home", "home start"),
-    ("Inbox", "/inbox", "inbox", "news unread mentions"),
-    ("Projects", "/projects", "grid", "all"),
-    ("Wiki", "/wiki", "page", "workspace pages"),
-    ("My notes", "/sticky-notes", "note", "sticky wall"),
-    ("Bots", "/bots", "bot", "tokens"),
-    ("Webhooks", "/webhooks", "link", "deliveries hooks events"),
-    ("Integrations", "/integrations", "code", "github gitlab gitea forgejo code pull requests"),
-    ("People", "/people", "people", "users"),
-    ("Profile and appearance", "/profile", "person", "settings theme dark light password"),
-    ("Help", "/help", "help", "manual guide how what where"),
-    ("Keyboard shortcuts", "/help/shortcuts", "keyboard", "keys help"),
-    ("Connect an agent", "/help/agents", "bot", "mcp tools connect configuration api"),
-    ("Import issues", "/import", "import", "move in csv jira github file upload"),
-    ("Export", "/export", "export", "move out zip markdown download backup"),
-    ("New wiki page", "/wiki/new", "plus", "create add write"),
-    ("New project", "/projects/new", "plus", "create add"),
-    ("Get started", "/start", "star", "sample project welcome begin"),
-    ("Broken links", "/wiki/broken-links", "unlink", "wiki"),
+    (messages.NEW_TICKET, "/tickets/new", "plus"),
+    (messages.MY_WORK, "/", "home"),
+    (messages.INBOX, "/inbox", "inbox"),
+    (messages.PROJECTS, "/projects", "grid"),
+    (messages.WIKI, "/wiki", "page"),
+    (messages.MY_NOTES, "/sticky-notes", "note"),
+    (messages.BOTS, "/bots", "bot"),
+    (messages.WEBHOOKS, "/webhooks", "link"),
+    (messages.INTEGRATIONS, "/integrations", "code"),
+    (messages.PEOPLE, "/people", "people"),
+    (messages.PROFILE_AND_APPEARANCE, "/profile", "person"),
+    (messages.HELP, "/help", "help"),
+    (messages.KEYBOARD_SHORTCUTS, "/help/shortcuts", "keyboard"),
+    (messages.CONNECT_AN_AGENT, "/help/agents", "bot"),
+    (messages.IMPORT_ISSUES, "/import", "import"),
+    (messages.EXPORT, "/export", "export"),
+    (messages.NEW_WIKI_PAGE, "/wiki/new", "plus"),
+    (messages.NEW_PROJECT, "/projects/new", "plus"),
+    (messages.GET_STARTED, "/start", "star"),
+    (messages.BROKEN_LINKS, "/wiki/broken-links", "unlink"),
 )
 # `~` stands for the project's key.
 OF_PROJECT = (
-    ("Board in ~", "/projects/~/board", "board", ""),
-    ("New ticket in ~", "/tickets/new?project=~", "plus", "create add"),
-    ("Tickets in ~", "/projects/~/tickets", "list", "list"),
-    ("Wiki in ~", "/projects/~/wiki", "page", "pages"),
-    ("New wiki page in ~", "/projects/~/wiki/new", "plus", "create add write"),
-    ("Notes in ~", "/projects/~/sticky-notes", "note", "sticky wall"),
-    ("Overview of ~", "/projects/~", "home", "about"),
-    ("Activity in ~", "/projects/~/activity", "clock", "events happened"),
-    ("Settings for ~", "/projects/~/settings/general", "gear", "states labels"),
+    (messages.BOARD_OF_PROJECT, "/projects/~/board", "board"),
+    (messages.NEW_TICKET_OF_PROJECT, "/tickets/new?project=~", "plus"),
+    (messages.TICKETS_OF_PROJECT, "/projects/~/tickets", "list"),
+    (messages.WIKI_OF_PROJECT, "/projects/~/wiki", "page"),
+    (messages.NEW_WIKI_PAGE_OF_PROJECT, "/projects/~/wiki/new", "plus"),
+    (messages.NOTES_OF_PROJECT, "/projects/~/sticky-notes", "note"),
+    (messages.OVERVIEW_OF_PROJECT, "/projects/~", "home"),
+    (messages.ACTIVITY_OF_PROJECT, "/projects/~/activity", "clock"),
+    (messages.SETTINGS_OF_PROJECT, "/projects/~/settings/general", "gear"),
 )
 # Actions on a ticket: the key of the element that does it, and the page that does it otherwise.
 OF_TICKET = (
-    ("Change state", "state", "/fields/state", "board", "move to transition status"),
-    ("Assign", "assignee", "/fields/assignee", "person", "assignee owner"),
-    ("Assign to me", "me", "/fields/assignee", "person", "take claim"),
-    ("Edit labels", "labels", "/fields/labels", "tag", "label add tag"),
-    ("Set priority", "priority", "/fields/priority", "alert", "urgent high medium low"),
-    ("Set due date", "due_date", "/fields/due_date", "clock", "day deadline"),
-    ("Set parent", "parent", "/fields/parent", "list", "epic story"),
-    ("Edit title", "edit", "/fields/title", "pencil", "rename"),
-    ("Watch or stop watching", "watch", "", "eye", "unwatch follow notify"),
-    ("Copy link", "copy-link", "", "copy", "address url share"),
-    ("Copy prompt for an agent", "copy-prompt-for-an-agent", "", "copy", "bot ai"),
+    (messages.CHANGE_STATE, "state", "/fields/state", "board"),
+    (messages.ASSIGN, "assignee", "/fields/assignee", "person"),
+    (messages.ASSIGN_TO_ME, "me", "/fields/assignee", "person"),
+    (messages.EDIT_LABELS, "labels", "/fields/labels", "tag"),
+    (messages.SET_PRIORITY, "priority", "/fields/priority", "alert"),
+    (messages.SET_DUE_DATE, "due_date", "/fields/due_date", "clock"),
+    (messages.SET_PARENT, "parent", "/fields/parent", "list"),
+    (messages.EDIT_TITLE, "edit", "/fields/title", "pencil"),
+    (messages.WATCH_OR_STOP_WATCHING, "watch", "", "eye"),
+    (messages.COPY_LINK, "copy-link", "", "copy"),
+    (messages.COPY_PROMPT_FOR_AN_AGENT, "copy-prompt-for-an-agent", "", "copy"),
 )
 
 
@@ -96,8 +97,8 @@ def commands(projects: list[dict[str, Any]], here: str = "") -> list[Command]:
 def actions(reference: str) -> list[Command]:
     """What can be done with the ticket whose page is open."""
     return [
-        replace(_command(label, f"/tickets/{reference}{path}", icon, keywords), press=key)
-        for label, key, path, icon, keywords in OF_TICKET
+        replace(_command(named, f"/tickets/{reference}{path}", icon), press=key)
+        for named, key, path, icon in OF_TICKET
     ]
 
 
@@ -109,7 +110,8 @@ def matching(available: list[Command], typed: str, limit: int) -> list[Command]:
     return found[:limit]
 
 
-def _command(label: str, address: str, icon: str, keywords: str, note: str = "") -> Command:
+def _command(named: tuple[str, str], address: str, icon: str, note: str = "") -> Command:
+    label, keywords = named
     searchable = tuple(words(f"{label} {note} {keywords}"))
     return Command(label, address, icon, note, searchable, " ".join(words(label)))
 
@@ -118,9 +120,9 @@ def _of_project(project: dict[str, Any]) -> list[Command]:
     """The project itself, then its places."""
     key, name = project["key"], project["name"]
     return [
-        _command(name, f"/projects/{key}/board", "grid", "project", note=key),
+        _command((name, messages.KEYWORDS_OF_PROJECTS), f"/projects/{key}/board", "grid", note=key),
         *(
-            _command(label.replace("~", key), address.replace("~", key), icon, keywords, note=name)
-            for label, address, icon, keywords in OF_PROJECT
+            _command((label.replace("~", key), keywords), address.replace("~", key), icon, name)
+            for (label, keywords), address, icon in OF_PROJECT
         ),
     ]

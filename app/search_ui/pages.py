@@ -18,7 +18,7 @@ from app.search.ranking import Tier
 from app.search.service import Hit
 from app.search.snippets import Piece, pieces
 from app.search.words import words
-from app.search_ui import commands
+from app.search_ui import commands, messages
 from app.web.guard import actor
 from app.web.render import go, is_htmx, page, partial
 from app.web.wiki_addresses import address_of
@@ -142,8 +142,8 @@ def _sections(
 ) -> list[dict[str, Any]]:
     """Hits first, unless a command begins with the typed text and no display id was typed."""
     typed = words(form.q)
-    hits = {"name": "Tickets and pages", "rows": rows, "commands": []}
-    places = {"name": "Go to", "rows": [], "commands": matching}
+    hits = {"name": messages.TICKETS_AND_PAGES, "rows": rows, "commands": []}
+    places = {"name": messages.GO_TO, "rows": [], "commands": matching}
     is_named = bool(rows) and rows[0].hit.tier is Tier.DISPLAY_ID
 
     def is_meant(section: dict[str, Any]) -> bool:

@@ -16,7 +16,7 @@ from app.config import settings_at_hand
 from app.core.clock import iso
 from app.database.session import AnyRow, session
 from app.tickets.models import Ticket
-from app.webhooks import chats
+from app.webhooks import chats, messages
 from app.webhooks.chats import ChatMessage, message
 from app.webhooks.models import Webhook, WebhookForm
 from app.webhooks.service import opened
@@ -137,7 +137,7 @@ def message_about(webhook: Webhook, event: Event) -> ChatMessage | None:
     if event.audit_event_id is not None:
         return chats.messages_of([event.audit_event_id])[event.audit_event_id]
     settings = settings_at_hand()
-    sentence = f"This is a test of {settings.app_name}. Its messages arrive here."
+    sentence = messages.test_of(settings.app_name)
     return message(sentence, "Webhook", f"{settings.base_url}/webhooks/{webhook.id}")
 
 

@@ -11,6 +11,7 @@ from html import escape
 from typing import Any
 
 from app.core.redaction import scrub
+from app.webhooks import messages
 from app.webhooks.models import WebhookForm
 
 # Lengths of a message's parts. With each character escaped, all of it fits Discord's 2,000.
@@ -44,7 +45,7 @@ def message(sentence: str, title: str = "", url: str = "", quote: str = "") -> C
     """A message of one-line texts within their lengths, without what looks like a credential."""
     return ChatMessage(
         _line(sentence, SENTENCE_LENGTH),
-        _line(title, TITLE_LENGTH) or "Open",
+        _line(title, TITLE_LENGTH) or messages.OPEN,
         url,
         _line(quote, QUOTE_LENGTH),
     )

@@ -18,7 +18,7 @@ from app.core.actor import Actor
 from app.core.errors import Conflict
 from app.database.session import reading, run_write, session
 from app.projects.command_line import acting_human
-from app.webhooks import deliveries, outbox, retrying
+from app.webhooks import deliveries, messages, outbox, retrying
 from app.webhooks.connecting import Limits, limits
 from app.webhooks.deliveries import Health, health_of
 from app.webhooks.models import Webhook
@@ -65,9 +65,8 @@ def list_command(as_json: bool) -> None:
     for row in rows:
         click.echo(_line(row, health[row.id], as_json=as_json))
     if not as_json:
-        waiting = "delivery is" if due == 1 else "deliveries are"
         number = len(rows)
-        click.echo(f"{number} {text.named(number, 'webhooks')}; {due} {waiting} due.")
+        click.echo(messages.webhooks_and_due(number, text.named(number, "webhooks"), due))
 
 
 def _line(webhook: Webhook, health: Health, *, as_json: bool) -> str:
@@ -75,9 +74,9 @@ def _line(webhook: Webhook, health: Health, *, as_json: bool) -> str:
         counts = {"recent_attempts": health.attempts, "recent_successes": health.successes}
         return json.dumps(webhook_json(webhook) | counts)
     state = "active" if webhook.is_active else "inactive"
-    attempts = "no attempts"
+    attempts = messages.NO_ATTEMPTS
     if health.attempts:
-        attempts = f"{health.successes} of {health.attempts} delivered"
+        attempts = messages.delivered_of(health.successes, health.attempts)
     types = ",".join(webhook.event_types)
     return f"{webhook.id}  {state:8}  {attempts:22}  {webhook.form:10}  {webhook.url}  {types}"
 
@@ -92,12 +91,12 @@ def deliver_due_command(as_json: bool) -> None:
     """
     with reading():
         total = outbox.count_due()
-    with click.progressbar(length=total, label="Delivering", file=sys.stderr) as bar:
+    with click.progressbar(length=total, label=messages.DELIVERING, file=sys.stderr) as bar:
         counts = deliver_due(limits(current_app), bar.update)
     if as_json:
         click.echo(json.dumps(counts))
     else:
-        click.echo(f"{counts['succeeded']} attempts succeeded, {counts['failed']} failed.")
+        click.echo(messages.attempts_made(counts["succeeded"], counts["failed"]))
 
 
 @webhooks.command("retry")
@@ -113,7 +112,7 @@ def retry_command(
     Exit codes: 0 all succeeded, 1 some failed or do not exist, 2 wrong usage.
     """
     if bool(delivery_ids) == bool(webhook_id):
-        raise click.UsageError("Specify deliveries, or a webhook with --failed-of.")
+        raise click.UsageError(messages.SPECIFY_DELIVERIES)
     with reading():
         actor = acting_human(username)
         if webhook_id:
@@ -123,12 +122,12 @@ def retry_command(
             rows = [deliveries.find(delivery_id) for delivery_id in delivery_ids]
             chosen = [(row.webhook_id, row.id) for row in rows]
     failed = 0
-    with click.progressbar(length=len(chosen), label="Retrying", file=sys.stderr) as bar:
+    with click.progressbar(length=len(chosen), label=messages.RETRYING, file=sys.stderr) as bar:
         for of_webhook, delivery_id in chosen:
             failed += not _retry(actor, of_webhook, delivery_id, as_json=as_json)
             bar.update(1)
     if failed:
-        raise click.ClickException(f"{failed} of {len(chosen)} failed.")
+        raise click.ClickException(messages.failed_of(failed, len(chosen)))
 
 
 def _retry(actor: Actor, webhook_id: str, delivery_id: str, *, as_json: bool) -> bool:
@@ -136,10 +135,14 @@ def _retry(actor: Actor, webhook_id: str, delivery_id: str, *, as_json: bool) ->
     try:
         row = retrying.retry_delivery(actor, webhook_id, delivery_id)
     except Conflict as error:
-        click.echo(f"{delivery_id}: {error.message}", err=True)
+        click.echo(messages.delivery_refused(delivery_id, error.message), err=True)
         return True
     if as_json:
         click.echo(json.dumps(row))
     else:
-        click.echo(f"{row['id']}: {row['status']} {row['error_message'] or row['http_status']}")
+        click.echo(
+            messages.delivery_ended(
+                row["id"], row["status"], row["error_message"] or row["http_status"]
+            )
+        )
     return bool(row["status"] == "succeeded")

@@ -27,6 +27,7 @@ from urllib3.util.ssl_ import create_urllib3_context
 
 from app.config import Settings
 from app.http.time_limit import Guard
+from app.webhooks import messages
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -163,7 +164,7 @@ class _Connection(HTTPSConnection):
     def _new_conn(self) -> socket.socket:
         addresses = resolved(self._resolved_name, self.port)
         if not all_may(addresses, self._allowed):
-            raise AddressBlocked("address not allowed")
+            raise AddressBlocked(messages.ADDRESS_NOT_ALLOWED)
         connected = _dialled(addresses[:DIALLED], self.port)
         self._guard.watch(connected)
         if connected.getpeername()[0] not in addresses:
@@ -209,7 +210,7 @@ def _resolve_name(host: str, port: int) -> list[str]:
 def _dialled(addresses: list[str], port: int) -> socket.socket:
     """A connection to the first of these addresses that answers."""
     deadline = time.monotonic() + CONNECT_SECONDS
-    problem: OSError = TimeoutError("no address responded")
+    problem: OSError = TimeoutError(messages.NO_ADDRESS_RESPONDED)
     for address in addresses:
         left = deadline - time.monotonic()
         if left <= 0:

@@ -16,6 +16,7 @@ from app.core.errors import NotFound
 from app.core.ids import as_uuid, created_ms
 from app.database.pagination import Page, page
 from app.database.session import AnyRow, after_commit, by_id, session
+from app.webhooks import messages
 from app.webhooks.attempts import DeliveryAttempt, DeliveryOutcome
 from app.webhooks.models import DeliveryStatus, Webhook, WebhookDelivery
 from app.webhooks.service import find as find_webhook
@@ -70,9 +71,9 @@ class Health:
     def text(self) -> str:
         """The strip of attempts in words, for screen readers."""
         if not self.attempts:
-            return "No deliveries yet"
+            return messages.NO_DELIVERIES
         missed = self.attempts - self.successes
-        return f"Last {self.attempts} attempts: {self.successes} delivered, {missed} failed"
+        return messages.last_attempts(self.attempts, self.successes, missed)
 
 
 def health_of(webhook_ids: Sequence[str]) -> dict[str, Health]:

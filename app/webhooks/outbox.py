@@ -18,7 +18,7 @@ from app.core.clock import now_ms
 from app.core.context import webhooks_enabled
 from app.database.locks import Lock, acquire, database_ms
 from app.database.session import AfterCommitSignal, Prepared, session, unit_values
-from app.webhooks import attempts, deliveries, pending
+from app.webhooks import attempts, deliveries, messages, pending
 from app.webhooks.attempts import DeliveryAttempt, DeliveryOutcome, Event
 from app.webhooks.chats import ChatMessage, messages_of
 from app.webhooks.models import OutboxEntry, OutboxState, Webhook, WebhookForm
@@ -37,7 +37,7 @@ LEASE_MS = 75_000
 BY_COMMAND = "command-"
 # The most entries that one call of ``recover`` handles.
 RECOVERED = 200
-INTERRUPTED = DeliveryOutcome(None, 0, "interrupted: the server stopped during the attempt", True)
+INTERRUPTED = DeliveryOutcome(None, 0, messages.INTERRUPTED, True)
 
 _SUBSCRIBED = Prepared(
     select(Webhook.id, Webhook.event_types, Webhook.project_ids).where(Webhook.is_active)

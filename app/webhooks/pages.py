@@ -20,7 +20,7 @@ from app.projects.pages import offered_projects
 from app.web.forms import Form, load_form, submit
 from app.web.guard import actor, write
 from app.web.render import go, page
-from app.webhooks import attempts, deliveries, retrying, service
+from app.webhooks import attempts, deliveries, messages, retrying, service
 from app.webhooks.deliveries import Health, delivery_json, health_of
 from app.webhooks.models import DeliveryStatus, Webhook, WebhookDelivery, WebhookForm
 from app.webhooks.rules import NEVER_FORWARDED
@@ -34,12 +34,12 @@ MOST_WEBHOOKS = 200
 MOST_SIBLINGS = 20
 ROWS = 50
 STATUSES = [
-    (DeliveryStatus.SUCCEEDED.value, "Delivered"),
-    (DeliveryStatus.RETRYING.value, "Retrying"),
-    (DeliveryStatus.FAILED.value, "Failed"),
+    (DeliveryStatus.SUCCEEDED.value, messages.DELIVERED),
+    (DeliveryStatus.RETRYING.value, messages.RETRYING),
+    (DeliveryStatus.FAILED.value, messages.FAILED),
 ]
 FORM_NAMES = {
-    WebhookForm.JSON: "Signed JSON",
+    WebhookForm.JSON: messages.SIGNED_JSON,
     WebhookForm.SLACK: "Slack",
     WebhookForm.MATTERMOST: "Mattermost",
     WebhookForm.DISCORD: "Discord",
@@ -47,8 +47,8 @@ FORM_NAMES = {
     WebhookForm.MATRIX: "Matrix",
 }
 SINCE = {"1h": HOUR_MS, "24h": DAY_MS, "7d": 7 * DAY_MS}
-PERIODS = [("1h", "Last hour"), ("24h", "Last 24 hours"), ("7d", "Last 7 days")]
-ATTEMPTS = [("2", "Retries only"), ("4", "Last retry only")]
+PERIODS = [("1h", messages.LAST_HOUR), ("24h", messages.LAST_DAY), ("7d", messages.LAST_WEEK)]
+ATTEMPTS = [("2", messages.RETRIES_ONLY), ("4", messages.LAST_RETRY_ONLY)]
 EVENT_TYPES = [
     (name, name)
     for name in (*sorted(EVENTS), attempts.TEST_EVENT)
@@ -56,10 +56,10 @@ EVENT_TYPES = [
 ]
 # The name, the label and the options of each filter.
 FILTERS = (
-    ("status", "Any outcome", STATUSES),
-    ("since", "Any time", PERIODS),
-    ("attempt_min", "Any attempt", ATTEMPTS),
-    ("event_type", "Any event", EVENT_TYPES),
+    ("status", messages.ANY_OUTCOME, STATUSES),
+    ("since", messages.ANY_TIME, PERIODS),
+    ("attempt_min", messages.ANY_ATTEMPT, ATTEMPTS),
+    ("event_type", messages.ANY_EVENT, EVENT_TYPES),
 )
 
 
@@ -100,10 +100,10 @@ def _keys(project_ids: list[str]) -> list[str]:
 
 def _events_in_words(event_types: list[str]) -> str:
     if "*" in event_types:
-        return "All events"
+        return messages.ALL_EVENTS
     if len(event_types) <= 2:
         return ", ".join(event_types)
-    return f"{len(event_types)} event types"
+    return messages.event_types(len(event_types))
 
 
 @pages.get("/webhooks/new")
@@ -136,7 +136,7 @@ def create() -> Response:
     form = _require_events(load_form(WebhookCreate, secret=secret))
     is_matrix = request.form.get("form") == WebhookForm.MATRIX
     if is_matrix and not request.form.get("secret"):
-        form.refuse("secret", "Enter the access token of the account that posts.")
+        form.refuse("secret", messages.TOKEN_NEEDED)
     created: list[str] = []
 
     def work(present: Actor) -> None:
@@ -201,7 +201,7 @@ def _require_events(form: Form) -> Form:
     """Refuse a form without an event: browsers do not send unticked boxes."""
     if not any(request.form.getlist("event_types")):
         form.errors.pop("event_types", None)
-        form.refuse("event_types", "Select at least one event.")
+        form.refuse("event_types", messages.SELECT_AN_EVENT)
     return form
 
 

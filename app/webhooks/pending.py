@@ -11,9 +11,6 @@ from app.core.clock import now_ms
 from app.database.session import session
 from app.webhooks.models import DeliveryStatus, OutboxEntry, OutboxState, WebhookDelivery
 
-SWITCHED_OFF = "webhook was disabled"
-DELETED = "webhook was deleted"
-
 _PENDING = OutboxEntry.state == OutboxState.PENDING.value
 
 

@@ -23,7 +23,7 @@ from app.core.errors import Conflict, Unavailable
 from app.core.lanes import Lane, require
 from app.database.locks import Lock, acquire
 from app.database.session import reading, run_write, session
-from app.webhooks import attempts, deliveries, outbox, pending, service
+from app.webhooks import attempts, deliveries, messages, outbox, pending, service
 from app.webhooks.attempts import DeliveryAttempt, DeliveryOutcome
 from app.webhooks.connecting import limits
 from app.webhooks.deliveries import delivery_json
@@ -118,7 +118,7 @@ def _prepare(webhook_id: str, delivery_id: str) -> tuple[DeliveryAttempt, Claime
     webhook = service.find(webhook_id)
     delivery = deliveries.find(delivery_id, webhook_id=webhook_id)
     if delivery.status == DeliveryStatus.SUCCEEDED:
-        raise Conflict("delivery_already_succeeded", "This delivery already succeeded.")
+        raise Conflict("delivery_already_succeeded", messages.ALREADY_SUCCEEDED)
     number = min(delivery.attempt + 1, outbox.LAST_ATTEMPT)
     if delivery.audit_event_id is None:
         return _test_attempt(webhook, number, delivery.request_id), None

@@ -10,6 +10,7 @@ from urllib3.util import parse_url
 from app.audit.catalogue import EVENTS
 from app.core import text
 from app.core.errors import InvalidField
+from app.webhooks import messages
 from app.webhooks.chats import is_room
 from app.webhooks.models import WebhookForm
 
@@ -30,7 +31,7 @@ def url(value: str, form: WebhookForm) -> str:
     """
     text.checked(value, "url", URL_LENGTH)
     if not value.startswith("https://"):
-        raise InvalidField("url", "not_https", "url must start with https://.")
+        raise InvalidField("url", "not_https", messages.URL_NOT_HTTPS)
     try:
         split = urlsplit(value)
         host = split.hostname or ""
@@ -42,12 +43,12 @@ def url(value: str, form: WebhookForm) -> str:
     except (ValueError, UnicodeError):
         is_valid = False
     if not is_valid or split.username is not None or split.fragment or _UNPRINTABLE.search(value):
-        raise InvalidField("url", "pattern", "url must have a host, and no user name or fragment.")
+        raise InvalidField("url", "pattern", messages.URL_INVALID)
     if form is WebhookForm.MATRIX and (split.query or not is_room(split.path)):
         raise InvalidField(
             "url",
             "pattern",
-            "url must be https://SERVER/_matrix/client/v3/rooms/ROOM_ID/send/m.room.message.",
+            messages.URL_NOT_OF_A_MATRIX_ROOM,
         )
     return value
 
@@ -61,19 +62,17 @@ def secret(value: str) -> str:
     """A key of 16 bytes or more; raises InvalidField."""
     text.checked(value, "secret", LONGEST_SECRET_BYTES)
     if len(value.encode()) < SHORTEST_SECRET_BYTES:
-        raise InvalidField(
-            "secret", "too_short", f"secret must be at least {SHORTEST_SECRET_BYTES} bytes."
-        )
+        raise InvalidField("secret", "too_short", messages.secret_too_short(SHORTEST_SECRET_BYTES))
     return value
 
 
 def event_types(values: Sequence[str]) -> list[str]:
     """``*``, known types and prefixes such as ``ticket.*``, each once; raises InvalidField."""
     if not values:
-        raise InvalidField("event_types", "blank", 'Send at least one event type. ["*"] means all.')
+        raise InvalidField("event_types", "blank", messages.NO_EVENT_TYPE)
     for value in values:
         if value != ALL and value not in EVENTS and not _matched_by_prefix(value, EVENTS):
-            raise InvalidField("event_types", "not_found", f"Unknown event type: {value[:64]!r}.")
+            raise InvalidField("event_types", "not_found", messages.unknown_event_type(value[:64]))
     return text.unique(values)
 
 

@@ -11,6 +11,7 @@ import requests
 from urllib3.exceptions import HTTPError
 
 from app.http.time_limit import Guard
+from app.webhooks import messages
 from app.webhooks.attempts import DeliveryAttempt, DeliveryOutcome
 from app.webhooks.connecting import (
     CONNECT_SECONDS,
@@ -26,21 +27,21 @@ MESSAGE_LENGTH = 300
 
 # The first that fits the exception or one of its causes describes it.
 _KNOWN: tuple[tuple[type[BaseException], str], ...] = (
-    (Unresolved, "the host name could not be resolved"),
-    (requests.exceptions.SSLError, "TLS: the certificate or handshake was rejected"),
-    (requests.exceptions.ConnectTimeout, "timeout while connecting"),
-    (requests.exceptions.ReadTimeout, "timeout while waiting for the response"),
+    (Unresolved, messages.HOST_UNRESOLVED),
+    (requests.exceptions.SSLError, messages.TLS_REJECTED),
+    (requests.exceptions.ConnectTimeout, messages.CONNECT_TIMEOUT),
+    (requests.exceptions.ReadTimeout, messages.RESPONSE_TIMEOUT),
     (TimeoutError, "timeout"),
-    (ConnectionRefusedError, "connection refused"),
-    (ConnectionResetError, "connection reset"),
-    (requests.exceptions.ConnectionError, "connection failed"),
+    (ConnectionRefusedError, messages.CONNECTION_REFUSED),
+    (ConnectionResetError, messages.CONNECTION_RESET),
+    (requests.exceptions.ConnectionError, messages.CONNECTION_FAILED),
 )
 
 
 def send(attempt: DeliveryAttempt, limits: Limits) -> DeliveryOutcome:
     """Make the attempt; failures are outcomes, not exceptions."""
     if attempt.secret is None:
-        return DeliveryOutcome(None, 0, "the secret belongs to another SECRET_KEY; rotate it")
+        return DeliveryOutcome(None, 0, messages.SECRET_OF_ANOTHER_KEY)
     started = time.monotonic()
     guard = Guard(limits.total)
     try:
@@ -60,17 +61,17 @@ def _judge(status: int) -> tuple[str | None, bool]:
     if 200 <= status < 300:
         return None, False
     if 300 <= status < 400:
-        return f"HTTP {status}: redirects are not followed", False
-    return f"HTTP {status}", status == 429 or status >= 500
+        return messages.redirects(status), False
+    return messages.http_status(status), status == 429 or status >= 500
 
 
 def _describe(problem: Exception, guard: Guard) -> tuple[str, bool]:
     """As ``_judge``, where there is no response."""
     causes = _causes(problem)
     if any(isinstance(cause, AddressBlocked) for cause in causes):
-        return "address not allowed", False
+        return messages.ADDRESS_NOT_ALLOWED, False
     if guard.has_fired:
-        return "timeout: the attempt took too long", True
+        return messages.ATTEMPT_TOO_LONG, True
     for kind, text in _KNOWN:
         if any(isinstance(cause, kind) for cause in causes):
             return text, True

@@ -17,7 +17,7 @@ from app.database.pagination import Page, page
 from app.database.session import session
 from app.database.versions import apply_changes, touch
 from app.projects.loaders import listed_projects
-from app.webhooks import pending, rules
+from app.webhooks import messages, pending, rules
 from app.webhooks.models import Webhook, WebhookForm
 
 
@@ -174,9 +174,9 @@ def update_webhook(
     webhook = find(webhook_id, lock=True)
     secret = fields.pop("secret", None)
     if rotate_secret and secret is None:
-        raise Conflict("invariant_violation", "Send the new secret to rotate it.")
+        raise Conflict("invariant_violation", messages.SEND_NEW_SECRET)
     if secret is not None and not rotate_secret:
-        raise InvalidField("secret", "immutable", "Set rotate_secret=true to change the secret.")
+        raise InvalidField("secret", "immutable", messages.SET_ROTATE_SECRET)
     form = WebhookForm(webhook.form)
     if "url" in fields:
         rules.url(fields["url"], form)
@@ -190,7 +190,7 @@ def update_webhook(
     changed = apply_changes(webhook, fields)
     session.flush()
     if "is_active" in changed and not webhook.is_active:
-        pending.end(webhook.id, pending.SWITCHED_OFF)
+        pending.end(webhook.id, messages.WEBHOOK_DISABLED)
     if changed:
         if "url" in changed:
             changed["url"] = {
@@ -208,7 +208,7 @@ def delete_webhook(actor: Actor, webhook_id: str) -> None:
     # Always the first lock. From here on, nobody can claim an entry of this webhook.
     acquire(Lock.OUTBOX)
     webhook = find(webhook_id, lock=True)
-    pending.end(webhook.id, pending.DELETED)
+    pending.end(webhook.id, messages.WEBHOOK_DELETED)
     session.delete(webhook)
     session.flush()
     url = rules.recorded_url(webhook.url, WebhookForm(webhook.form))

@@ -20,7 +20,7 @@ from app.core.clock import now_ms
 from app.core.context import request_id
 from app.core.errors import Unavailable
 from app.database.session import reading, run_write
-from app.webhooks import outbox
+from app.webhooks import messages, outbox
 from app.webhooks.attempts import DeliveryAttempt, DeliveryOutcome
 from app.webhooks.connecting import Limits, limits
 from app.webhooks.outbox import Claimed, Result
@@ -150,7 +150,7 @@ class Worker:
             outcome = self._sender(claimed.attempt, self._limits)
         except Exception:
             log.exception("an attempt failed in an unforeseen way")
-            outcome = DeliveryOutcome(None, 0, "internal error", True)
+            outcome = DeliveryOutcome(None, 0, messages.INTERNAL_ERROR, True)
         self._signals.put((claimed, outcome))
 
     def _wait(self) -> None:

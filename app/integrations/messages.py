@@ -1,0 +1,33 @@
+"""What integrations say to people, to code forges and to clients of the API."""
+
+NOT_JSON = "The body is not valid JSON."
+NOT_AN_OBJECT = "The body must be a JSON object."
+SELECT_A_PROJECT = "Select at least one project."
+
+
+def too_many(most: int) -> str:
+    return f"There can be at most {most} integrations. Delete one first."
+
+
+def secret_too_short(least: int) -> str:
+    return f"secret must be at least {least} bytes."
+
+
+USE_ANOTHER_NAME = "Use another name."
+PROJECT_TWICE = "on_merge can name each project of the integration once."
+UNKNOWN_STATE = "on_merge contains an unknown state."
+
+# What a delivery did
+RECEIVED_BEFORE = "Received before"
+NOTHING_TO_DO = "Nothing to do"
+
+WITHOUT_HTTPS = "without an https address"
+MOVED = "moved"
+NOT_MOVED = "not moved"
+
+# Commands
+NO_DELIVERIES = "no deliveries"
+
+
+def listed(count: int, noun: str) -> str:
+    return f"{count} {noun}."

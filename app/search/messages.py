@@ -1,0 +1,12 @@
+"""What search says to people and to clients of the API."""
+
+QUERY_BLANK = "q must not be blank."
+CURSOR_INVALID = "The cursor is invalid."
+CURSOR_OF_OTHER_FILTERS = "The cursor is from a search with different filters."
+
+# Commands
+INDEXING = "Indexing"
+
+
+def indexed(documents: int) -> str:
+    return f"{documents} documents indexed."
