@@ -13,7 +13,7 @@ from flask import Flask
 from flask.cli import with_appcontext
 from sqlalchemy.exc import OperationalError, ProgrammingError
 
-from app import registry
+from app import messages, registry
 from app.core import ids
 from app.core.context import request_id
 from app.core.errors import DomainError, Unavailable
@@ -51,9 +51,6 @@ def _edge(callback: Callable[..., Any]) -> Callable[..., Any]:
             raise click.ClickException(error.message) from error
         except (OperationalError, ProgrammingError) as error:
             first_line = str(error.orig).partition("\n")[0]
-            raise click.ClickException(
-                f"Cannot use the database: {first_line}. If it is new, start the server or run "
-                "'flask setup-admin' to create its tables."
-            ) from error
+            raise click.ClickException(messages.cannot_use_database(first_line)) from error
 
     return run

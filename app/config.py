@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from sqlalchemy import make_url
 
 from app import environment as read
+from app import messages
 from app.core.own_address import OwnAddress
 from app.environment import Environment, SettingsError
 from app.http.current import application
@@ -232,27 +233,19 @@ class Settings:
     def _check_together(self) -> None:
         """Check what involves more than one setting."""
         if self.docs_enabled and not all(importlib.util.find_spec(name) for name in RENDERERS):
-            raise SettingsError(
-                "DOCS_ENABLED needs the API documentation's renderers: run `make install`, "
-                "or install requirements-docs.txt."
-            )
+            raise SettingsError(messages.DOCS_NEED_RENDERERS)
         if self.files_url and importlib.util.find_spec("boto3") is None:
-            raise SettingsError("FILES_URL needs boto3: install requirements-s3.txt.")
+            raise SettingsError(messages.S3_NEEDS_BOTO3)
         given = (self.oidc_issuer, self.oidc_client_id, self.oidc_client_secret)
         if any(given) and not all(given):
-            raise SettingsError(
-                "Single sign-on needs OIDC_ISSUER, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET."
-            )
+            raise SettingsError(messages.SIGN_ON_INCOMPLETE)
         if not self.password_login and not self.oidc_issuer:
-            raise SettingsError("PASSWORD_LOGIN can only be off where OIDC_ISSUER is set.")
+            raise SettingsError(messages.NO_WAY_TO_LOG_IN)
         path = self.database_path
         if path is not None and not path.parent.is_dir():
-            raise SettingsError("DATABASE_URL names a file in a directory that does not exist.")
+            raise SettingsError(messages.NO_DATABASE_FOLDER)
         if path is not None and not path.exists() and Path(f"{path}{MOVED}").exists():
-            raise SettingsError(
-                "This installation was moved with 'flask copy-to'. Set DATABASE_URL to the new "
-                f"database. To go back instead, rename {path}{MOVED} to {path.name}."
-            )
+            raise SettingsError(messages.moved_away(path, MOVED, path.name))
 
     @property
     def is_sqlite(self) -> bool:
@@ -317,9 +310,7 @@ def _issuer(environ: Environment, name: str) -> str:
     is_secure = scheme == "https" or (scheme == "http" and is_loopback(host))
     is_text = value.isascii() and value.isprintable() and not set(value) & set("?# ")
     if not (host and is_plain and is_secure and is_text) or len(value) > 200:
-        raise SettingsError(
-            f"{name} must be an address such as https://login.example.org, or http on this machine."
-        )
+        raise SettingsError(messages.not_an_issuer(name))
     return value
 
 

@@ -22,6 +22,8 @@ import click
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
+from app import messages
+
 Environment = Mapping[str, str]
 
 POSTGRESQL = "postgresql+psycopg"
@@ -60,7 +62,7 @@ def line(environ: Environment, name: str, default: str, longest: int) -> str:
     """A value of one printable line."""
     value = text(environ, name, default)
     if len(value) > longest or not value.isprintable():
-        raise SettingsError(f"{name} must be one line of at most {longest} printable characters.")
+        raise SettingsError(messages.not_one_line(name, longest))
     return value
 
 
@@ -68,7 +70,7 @@ def token(environ: Environment, name: str) -> str:
     """A token that clients present in a header, or "" if it is absent."""
     value = text(environ, name)
     if value and not _TOKEN.fullmatch(value):
-        raise SettingsError(f"{name} must be 16 to 200 printable ASCII characters without spaces.")
+        raise SettingsError(messages.not_a_token(name))
     return value
 
 
@@ -79,9 +81,7 @@ def networks(environ: Environment, name: str) -> str:
         try:
             ipaddress.ip_network(part, strict=False)
         except ValueError:
-            raise SettingsError(
-                f"{name} must list networks such as 10.0.0.0/8, not {part[:40]!r}."
-            ) from None
+            raise SettingsError(messages.not_a_network(name, part[:40])) from None
     return value
 
 
@@ -90,9 +90,7 @@ def hosts(environ: Environment, name: str) -> str:
     names = [part.strip().lower() for part in text(environ, name).split(",") if part.strip()]
     for host_name in names:
         if not _HOST.fullmatch(host_name) or ":" in host_name:
-            raise SettingsError(
-                f"{name} must list host names such as tickets.example.org, not {host_name[:60]!r}."
-            )
+            raise SettingsError(messages.not_a_host_name(name, host_name[:60]))
     return ",".join(names)
 
 
@@ -106,9 +104,7 @@ def bucket(environ: Environment, name: str) -> str:
     endpoint = options.get("endpoint", [])
     is_known = options.keys() <= {"endpoint", "region"} and all(map(_WEB.match, endpoint))
     if parts.scheme != "s3" or not _BUCKET.fullmatch(parts.netloc) or not is_known:
-        raise SettingsError(
-            f"{name} must be an address such as s3://bucket/prefix?endpoint=https://s3.example.org."
-        )
+        raise SettingsError(messages.not_a_bucket(name))
     return value
 
 
@@ -117,7 +113,7 @@ def media_types(environ: Environment, name: str, default: str) -> str:
     kinds = [part.strip().lower() for part in text(environ, name, default).split(",")]
     for kind in filter(None, kinds):
         if not _MEDIA_TYPE.fullmatch(kind):
-            raise SettingsError(f"{name} must list types such as image/*, not {kind[:60]!r}.")
+            raise SettingsError(messages.not_a_type(name, kind[:60]))
     return ",".join(filter(None, kinds))
 
 
@@ -129,7 +125,7 @@ def pem_file(environ: Environment, name: str) -> Path | None:
     try:
         ssl.create_default_context(cafile=value)
     except (OSError, ssl.SSLError):
-        raise SettingsError(f"{name} must name a file of certificates in PEM form.") from None
+        raise SettingsError(messages.not_certificates(name)) from None
     return Path(value)
 
 
@@ -139,9 +135,7 @@ def whole(environ: Environment, name: str, default: int, lowest: int, highest: i
     if not value:
         return default
     if not re.fullmatch(r"-?[0-9]{1,12}", value) or not lowest <= int(value) <= highest:
-        raise SettingsError(
-            f"{name} must be a whole number from {lowest} to {highest}, not {value[:40]!r}."
-        )
+        raise SettingsError(messages.not_a_number(name, lowest, highest, value[:40]))
     return int(value)
 
 
@@ -151,7 +145,7 @@ def flag(environ: Environment, name: str, *, default: bool) -> bool:
     if not value:
         return default
     if value not in _TRUE | _FALSE:
-        raise SettingsError(f"{name} must be true or false, not {value[:40]!r}.")
+        raise SettingsError(messages.not_a_boolean(name, value[:40]))
     return value in _TRUE
 
 
@@ -159,7 +153,7 @@ def one_of(environ: Environment, name: str, default: str, choices: tuple[str, ..
     """One of these words, in any case."""
     value = text(environ, name, default).upper()
     if value not in choices:
-        raise SettingsError(f"{name} must be one of {', '.join(choices)}, not {value[:40]!r}.")
+        raise SettingsError(messages.not_a_choice(name, ", ".join(choices), value[:40]))
     return value
 
 
@@ -167,7 +161,7 @@ def host(environ: Environment, name: str, default: str) -> str:
     """A host name or address to listen on; an IPv6 address loses its brackets."""
     value = text(environ, name, default)
     if not _HOST.fullmatch(value):
-        raise SettingsError(f"{name} must be a host name or an IP address, not {value[:60]!r}.")
+        raise SettingsError(messages.not_an_address(name, value[:60]))
     return value.strip("[]")
 
 
@@ -185,10 +179,7 @@ def base_url(environ: Environment, name: str, default: str) -> str:
         or "?" in value
         or "#" in value
     ):
-        raise SettingsError(
-            f"{name} must be an address such as https://tickets.example.org, "
-            "with no path and nothing after it."
-        )
+        raise SettingsError(messages.not_a_base_url(name))
     return f"{parts.scheme}://{parts.netloc.lower()}"
 
 
@@ -243,10 +234,7 @@ def smtp_url(environ: Environment, name: str) -> str:
     """The address of a mail server, or "" if it is absent; no message shows its password."""
     value = text(environ, name)
     if value and (mail_server(value) is None or not value.isprintable()):
-        raise SettingsError(
-            f"{name} must be smtp://USER:PASSWORD@HOST:587 or smtps://USER:PASSWORD@HOST:465, with "
-            "special characters of the password as %XX, or smtp://HOST?starttls=off without TLS."
-        )
+        raise SettingsError(messages.not_a_mail_server(name))
     return value
 
 
@@ -258,7 +246,7 @@ def sender(environ: Environment, name: str, *, is_needed: bool) -> str:
     found = getaddresses([value])
     is_one = len(found) == 1 and _SENDER.fullmatch(found[0][1]) is not None
     if not is_one or not value.isprintable() or len(value) > 320:
-        raise SettingsError(f"{name} must be a sender such as Docket <docket@example.org>.")
+        raise SettingsError(messages.not_a_sender(name))
     return value
 
 
@@ -271,26 +259,26 @@ def database_url(environ: Environment, name: str, default: Path) -> str:
         url = make_url(value)
     except (ArgumentError, ValueError) as error:
         # The value may contain a password, so it is not shown.
-        raise SettingsError(f"{name} is not a database address.") from error
+        raise SettingsError(messages.not_a_database(name)) from error
     if url.drivername in ("postgresql", "postgres", POSTGRESQL):
         return _postgresql(name, url)
     if url.drivername == "sqlite":
         return _sqlite(name, url)
-    raise SettingsError(f"{name} must begin with postgresql:// or sqlite:///.")
+    raise SettingsError(messages.unknown_database(name))
 
 
 def _postgresql(name: str, url: URL) -> str:
     if "@" in (url.host or ""):
         # SQLAlchemy takes the rest of the password for the host, so the host is not shown.
-        raise SettingsError(f"{name} has two @ signs: write the one in the password as %40.")
+        raise SettingsError(messages.two_at_signs(name))
     if not url.database:
-        raise SettingsError(f"{name} must name a database, as in postgresql://user@host/docket.")
+        raise SettingsError(messages.no_database_name(name))
     return url.set(drivername=POSTGRESQL).render_as_string(hide_password=False)
 
 
 def _sqlite(name: str, url: URL) -> str:
     if not url.database or url.database.startswith((":", "file:")) or url.query:
-        raise SettingsError(f"{name} must name a file, as in sqlite:////var/lib/docket/docket.db.")
+        raise SettingsError(messages.no_database_file(name))
     return f"sqlite:///{Path(url.database).absolute()}"
 
 
@@ -302,18 +290,13 @@ def secret(environ: Environment, name: str, kept_in: Path | None) -> str:
     value = text(environ, name)
     if not value:
         if kept_in is None:
-            raise SettingsError(
-                f"{name} must be set with PostgreSQL, and be the same for every server on it."
-            )
+            raise SettingsError(messages.secret_missing(name))
         value = _kept_secret(kept_in)
-        name = f"{name} (kept in {kept_in})"
+        name = messages.kept_in(name, kept_in)
     if len(value) < SHORTEST_SECRET:
-        raise SettingsError(f"{name} must have at least {SHORTEST_SECRET} characters.")
+        raise SettingsError(messages.secret_too_short(name, SHORTEST_SECRET))
     if len(set(value)) < LEAST_VARIED_SECRET:
-        raise SettingsError(
-            f"{name} must be hard to guess: it has fewer than {LEAST_VARIED_SECRET} "
-            "different characters."
-        )
+        raise SettingsError(messages.secret_too_plain(name, LEAST_VARIED_SECRET))
     return value
 
 
@@ -379,9 +362,9 @@ def directory(environ: Environment, name: str, default: Path) -> Path:
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise SettingsError(f"{name} must be a directory: {error.strerror} ({path}).") from error
+        raise SettingsError(messages.not_a_folder(name, error.strerror, path)) from error
     if not os.access(path, os.W_OK | os.X_OK):
-        raise SettingsError(f"{name} must be a directory that can be written to ({path}).")
+        raise SettingsError(messages.folder_not_writable(name, path))
     close_to_others(path)
     return path
 

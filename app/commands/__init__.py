@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from app.commands import messages
 from app.config import Settings
 from app.database.locks import ServerRuns, sole_use_of
 from app.database.pagination import Page
@@ -38,6 +39,4 @@ def server_stopped(settings: Settings) -> Iterator[None]:
         with sole_use_of(settings.database_path):
             yield
     except ServerRuns as error:
-        raise click.ClickException(
-            f"The server (process {error.process}) is still running. Stop it first."
-        ) from error
+        raise click.ClickException(messages.server_runs(error.process)) from error

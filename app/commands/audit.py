@@ -12,6 +12,7 @@ from app.activity.service import events_json
 from app.audit import checkpoints
 from app.audit.catalogue import EVENTS
 from app.audit.models import AuditEvent
+from app.commands import messages
 from app.config import settings_at_hand
 from app.core.actor import SYSTEM
 from app.core.ids import as_uuid
@@ -46,7 +47,7 @@ def _events(event_type: str | None) -> AnySelect:
         if name == event_type or (prefix is not None and name.startswith(prefix))
     ]
     if not types:
-        raise click.BadParameter(f"Unknown event type: {event_type}.")
+        raise click.BadParameter(messages.unknown_event_type(event_type))
     return statement.where(AuditEvent.event_type.in_(types))
 
 
@@ -99,8 +100,8 @@ def checkpoint() -> None:
     """
     made = make(settings_at_hand(), settled_ms=0)
     if made is None:
-        raise click.ClickException("Another process is making checkpoints. Try again shortly.")
-    click.echo(f"{_many(made, 'checkpoint')} made.")
+        raise click.ClickException(messages.OTHER_MAKES_CHECKPOINTS)
+    click.echo(messages.checkpoints_made(_many(made, "checkpoint")))
 
 
 def _many(count: int, noun: str) -> str:
@@ -120,19 +121,20 @@ def verify(keys: tuple[str, ...]) -> None:
     accepted = {*keys, *map(checkpoints.public_key, own)}
     with reading():
         length = verifying.count()
-    with click.progressbar(length=length, label="Checkpoints", file=sys.stderr) as bar:
+    with click.progressbar(length=length, label=messages.CHECKPOINTS, file=sys.stderr) as bar:
         found = verifying.verify(accepted, settings.instance_dir / FILE, bar.update)
     for line in found.wrong:
         click.echo(line)
     if found.more:
-        click.echo(f"And {found.more:,} more.")
+        click.echo(messages.and_more(found.more))
     click.echo(
-        f"{_many(found.events, 'event')} in {_many(found.checkpoints, 'checkpoint')}, "
-        f"{found.uncovered:,} without one yet."
+        messages.covered(
+            _many(found.events, "event"), _many(found.checkpoints, "checkpoint"), found.uncovered
+        )
     )
     if not found.is_good:
         raise SystemExit(1)
-    click.echo("The log matches its checkpoints.")
+    click.echo(messages.LOG_MATCHES)
 
 
 @audit.command("proof")
@@ -143,7 +145,7 @@ def proof(event: str) -> None:
     with reading():
         found = checkpoints.proof_of(event_id) if event_id else None
     if found is None:
-        raise click.ClickException("This event is not in a checkpoint yet.")
+        raise click.ClickException(messages.NOT_IN_CHECKPOINT)
     click.echo(orjson.dumps(found, option=orjson.OPT_INDENT_2))
 
 

@@ -7,7 +7,7 @@ import click
 from app.accounts.builders import bot_json
 from app.accounts.models import BotMode
 from app.bots import service
-from app.commands import AS, JSON_LINES, PAGE_SIZE, all_rows
+from app.commands import AS, JSON_LINES, PAGE_SIZE, all_rows, messages
 from app.commands.rewind import rewind
 from app.config import Settings, settings_at_hand
 from app.core.actor import SYSTEM
@@ -27,14 +27,14 @@ def list_bots(as_json: bool) -> None:
     """List all bots and whether they are paused."""
     for bot in all_rows(lambda cursor: service.list_bots(SYSTEM, limit=PAGE_SIZE, cursor=cursor)):
         token = bot["active_token"]
-        prefix = f"app_{token['prefix']}..." if token else "no token"
+        prefix = f"app_{token['prefix']}..." if token else messages.NO_TOKEN
         state = "active" if bot["is_active"] else "inactive"
         line = f"{bot['username']:<32} {bot['mode']:<6} {state:<9} {prefix}"
         click.echo(json.dumps(bot) if as_json else line)
     with reading():
         pause = service.current_pause(SYSTEM)
     if pause is not None and not as_json:
-        click.echo(f"All bots have been paused since {iso(pause.since)}.")
+        click.echo(messages.all_paused_since(iso(pause.since)))
 
 
 @bots.command("create")
@@ -60,7 +60,7 @@ def create(name: str, mode: str, keys: tuple[str, ...], username: str | None) ->
 
 def _show(token: str, settings: Settings) -> None:
     click.echo(token)
-    click.echo(f"MCP URL: {settings.base_url}/mcp/bot/{token}/mcp", err=True)
+    click.echo(messages.mcp_url(settings.base_url, token), err=True)
 
 
 @bots.command("rotate")
@@ -82,7 +82,7 @@ def revoke(name: str, username: str | None) -> None:
     with reading():
         actor, bot_id = acting_human(username), bot_id_of(name)
     run_write(lambda: service.revoke_token(actor, bot_id))
-    click.echo(f"Revoked the token of {name}.")
+    click.echo(messages.token_revoked(name))
 
 
 @bots.command("show")
@@ -103,14 +103,14 @@ def pause(name: str | None, username: str | None) -> None:
         _set_pause(name, username, is_paused=True)
         return
     run_write(lambda: service.pause_bots(SYSTEM))
-    click.echo("All bots paused.")
+    click.echo(messages.ALL_BOTS_PAUSED)
 
 
 def _set_pause(name: str, username: str | None, *, is_paused: bool) -> None:
     with reading():
         actor, bot_id = acting_human(username), bot_id_of(name)
     run_write(lambda: service.update_bot(actor, bot_id, is_paused=is_paused))
-    click.echo(f"{'Paused' if is_paused else 'Resumed'} {name}.")
+    click.echo(messages.paused(name, is_paused=is_paused))
 
 
 @bots.command("resume")
@@ -122,7 +122,7 @@ def resume(name: str | None, username: str | None) -> None:
         _set_pause(name, username, is_paused=False)
         return
     run_write(lambda: service.resume_bots(SYSTEM))
-    click.echo("All bots resumed.")
+    click.echo(messages.ALL_BOTS_RESUMED)
 
 
 bots.add_command(rewind)

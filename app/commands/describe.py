@@ -6,7 +6,7 @@ import click
 import orjson
 from flask import current_app
 
-from app.commands import AS, JSON_LINES, PAGE_SIZE, all_rows
+from app.commands import AS, JSON_LINES, PAGE_SIZE, all_rows, messages
 from app.config import settings_at_hand
 from app.core.actor import SYSTEM
 from app.database.session import reading, run_write
@@ -44,7 +44,7 @@ def create(key: str, name: str, description: str, username: str | None) -> None:
     created = run_write(
         lambda: service.create_project(actor, key=key, name=name, description=description).key
     )
-    click.echo(f"Created {created}.")
+    click.echo(messages.created(created))
 
 
 @click.command("tools")

@@ -13,6 +13,7 @@ from sqlalchemy import exists, func, select, text
 
 from app.accounts import arrival
 from app.accounts.models import User, UserType, Workspace
+from app.commands import messages
 from app.commands.secrets import lost_second_factors, lost_secrets, under_previous_key
 from app.config import Settings, settings_at_hand
 from app.core.clock import MINUTE_MS, iso, now_ms
@@ -66,7 +67,7 @@ def doctor() -> None:
             findings = list(check(settings))
         except Unavailable as error:
             # Every check of the database fails the same way, so only the first one says so.
-            remedy = "Start it, or fix DATABASE_URL."
+            remedy = messages.START_DATABASE
             finding = Finding("database", outage_in_words(error), remedy)
             findings = [] if is_unavailable else [finding]
             is_unavailable = True
@@ -86,8 +87,8 @@ def _settings(settings: Settings) -> Iterator[Finding]:
     if not settings.is_https and not is_local:
         yield Finding(
             "address",
-            "served without TLS",
-            "Use a reverse proxy with TLS and set BASE_URL to the https address.",
+            messages.WITHOUT_TLS,
+            messages.USE_TLS,
             is_note=True,
         )
 
@@ -106,14 +107,14 @@ def _proxies(settings: Settings) -> Iterator[Finding]:
             url = f"{settings.base_url}/healthz"
             response = client.get(url, headers=headers, timeout=5, allow_redirects=False)
     except requests.RequestException as error:
-        message = f"{settings.base_url} cannot be reached from here ({type(error).__name__})"
-        remedy = "To check it, start the server and make that address reachable from here."
+        message = messages.unreachable(settings.base_url, type(error).__name__)
+        remedy = messages.MAKE_REACHABLE
         yield Finding("proxies", message, remedy, is_note=True)
         return
     arrived = response.headers.get(arrival.ARRIVED)
     if arrived is None:
-        message = f"{settings.base_url} is not a server with this SECRET_KEY"
-        remedy = "Fix BASE_URL, SECRET_KEY or the target of the proxy."
+        message = messages.other_server(settings.base_url)
+        remedy = messages.FIX_ADDRESS
         yield Finding("proxies", message, remedy, is_note=not settings.has_base_url)
         return
     yield _judged(orjson.loads(arrived))
@@ -121,17 +122,14 @@ def _proxies(settings: Settings) -> Iterator[Finding]:
 
 def _judged(arrived: dict[str, Any]) -> Finding:
     client, forwarded, trusted = arrived["client"], arrived["forwarded"], arrived["trusted"]
-    message = f"a request from here arrives from {client} with TRUSTED_PROXIES={trusted}"
+    message = messages.arrives(client, trusted)
     remedy = ""
     if FORGED_BY_LOOKALIKE in (client, *forwarded):
-        remedy = "The proxy treats X_Forwarded_For as X-Forwarded-For. Make it drop such headers."
+        remedy = messages.LOOKALIKE_HEADER
     elif client == FORGED:
-        remedy = (
-            "Clients can forge their address: TRUSTED_PROXIES is too high, or the proxy passes "
-            "X-Forwarded-For on unchanged instead of adding the client address."
-        )
+        remedy = messages.FORGED_ADDRESS
     elif forwarded != [FORGED] and not trusted:
-        remedy = "All clients appear to be the proxy. Set TRUSTED_PROXIES."
+        remedy = messages.SET_TRUSTED_PROXIES
     return Finding("proxies", message, remedy)
 
 
@@ -141,27 +139,27 @@ def _database(settings: Settings) -> Iterator[Finding]:
         newest = schema.newest_revision()
         if settings.is_sqlite:
             health = session.scalar(text("PRAGMA quick_check(1)"))
-            yield Finding("database", "SQLite", "" if health == "ok" else "Restore a backup.")
+            yield Finding("database", "SQLite", "" if health == "ok" else messages.RESTORE_BACKUP)
         else:
             number = session.scalar(text("SHOW server_version"))
-            yield Finding("database", f"PostgreSQL {number}")
-        behind = "" if version == newest else "Start the server, or run 'flask db upgrade'."
-        yield Finding("schema", f"revision {version} of {newest}", behind)
+            yield Finding("database", messages.postgresql(number))
+        behind = "" if version == newest else messages.UPGRADE
+        yield Finding("schema", messages.revision(version, newest), behind)
         humans = session.scalar(select(func.count()).where(User.type == UserType.HUMAN.value))
-        remedy = "" if humans else "Open /setup or run 'flask setup-admin'."
+        remedy = "" if humans else messages.SET_UP
         yield Finding("people", f"{humans}", remedy)
         paused = session.scalar(select(Workspace.bots_paused_at))
         if paused is not None:
-            remedy = "Run 'flask bots resume' to resume them."
-            yield Finding("bots", f"paused since {iso(paused)}", remedy, is_note=True)
+            remedy = messages.RESUME_BOTS
+            yield Finding("bots", messages.paused_since(iso(paused)), remedy, is_note=True)
 
 
 def _sqlite(settings: Settings) -> Iterator[Finding]:
     if settings.is_sqlite:
         is_old = sqlite3.sqlite_version_info < SAFE_SQLITE
-        remedy = "This version has a write-ahead log bug. Docket's own lock avoids it."
+        remedy = messages.OLD_SQLITE
         version = sqlite3.sqlite_version
-        yield Finding("SQLite library", version, remedy if is_old else "", is_note=True)
+        yield Finding(messages.SQLITE_LIBRARY, version, remedy if is_old else "", is_note=True)
 
 
 def _deliveries(_: Settings) -> Iterator[Finding]:
@@ -179,10 +177,10 @@ def _deliveries(_: Settings) -> Iterator[Finding]:
         is_delivering = session.scalar(select(exists().where(lately)))
     remedy = ""
     if late and is_delivering:
-        remedy = "A server is delivering them. After an import or a restore this takes a while."
+        remedy = messages.DELIVERING
     elif late:
-        remedy = "No server is delivering. Start one, or run 'flask webhooks deliver-due'."
-    found = f"{waiting} waiting, {late} late"
+        remedy = messages.NOT_DELIVERING
+    found = messages.waiting(waiting, late)
     yield Finding("deliveries", found, remedy, is_note=bool(is_delivering))
 
 
@@ -192,24 +190,22 @@ def _secret_key(_: Settings) -> Iterator[Finding]:
         lost_factors = lost_second_factors()
     if outdated:
         yield Finding(
-            "secret key",
-            f"secrets encrypted under the previous key: {outdated}",
-            "Run 'flask rotate-secret-key'.",
+            messages.SECRET_KEY,
+            messages.outdated_secrets(outdated),
+            messages.ROTATE_KEY,
             is_note=True,
         )
     if lost:
         yield Finding(
-            "secret key",
-            f"cannot decrypt the secrets of {lost} {'webhook' if lost == 1 else 'webhooks'}",
-            "Set the SECRET_KEY (INSTANCE_DIR/secret_key) of this database. If it is "
-            "lost, rotate the webhook secrets.",
+            messages.SECRET_KEY,
+            messages.lost_secrets(lost, "webhook" if lost == 1 else "webhooks"),
+            messages.SET_KEY_OR_ROTATE,
         )
     if lost_factors:
         yield Finding(
-            "secret key",
-            f"second factors that cannot be decrypted: {lost_factors}",
-            "Set the SECRET_KEY (INSTANCE_DIR/secret_key) of this database. If it is lost, those "
-            "people log in with recovery codes, or run 'flask users disable-totp NAME'.",
+            messages.SECRET_KEY,
+            messages.lost_factors(lost_factors),
+            messages.SET_KEY_OR_RECOVER,
         )
 
 
@@ -218,15 +214,15 @@ def _sweeps(_: Settings) -> Iterator[Finding]:
         runs = {row.sweeper: row.last_run_at for row in session.scalars(select(SweeperLease))}
     has_run = all(runs.get(name) is not None for name in SWEEPERS)
     last = max((time for time in runs.values() if time is not None), default=None)
-    message = f"last at {iso(last)}" if last is not None else "none yet"
-    remedy = "" if has_run else "The server runs them one minute after startup."
+    message = messages.last_sweep(iso(last)) if last is not None else messages.NO_SWEEP
+    remedy = "" if has_run else messages.SWEEPS_AFTER_STARTUP
     yield Finding("sweeps", message, remedy, is_note=True)
 
 
 def _disk(settings: Settings) -> Iterator[Finding]:
     free = shutil.disk_usage(settings.instance_dir).free
-    remedy = "Free up space. Writes fail when the disk is full." if free < LEAST_FREE_BYTES else ""
-    yield Finding("disk", f"{free // 2**20} MiB free at {settings.instance_dir}", remedy)
+    remedy = messages.FREE_SPACE if free < LEAST_FREE_BYTES else ""
+    yield Finding("disk", messages.free(free // 2**20, settings.instance_dir), remedy)
 
 
 def _files(settings: Settings) -> Iterator[Finding]:
@@ -249,8 +245,8 @@ def _files(settings: Settings) -> Iterator[Finding]:
             missing += 1
     remedy = ""
     if missing or damaged:
-        remedy = "Copy them from the folder of a backup, FILE.files, into INSTANCE_DIR/files."
-    message = f"{count} contents, {missing} missing, {damaged} damaged"
+        remedy = messages.COPY_FILES
+    message = messages.contents(count, missing, damaged)
     yield Finding("files", message, remedy)
 
 

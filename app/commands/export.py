@@ -14,7 +14,7 @@ from sqlalchemy.exc import DBAPIError
 
 from app.accounts import bot_reads
 from app.accounts.models import BotReader, RecoveryCode, SecondFactor, User, UserType
-from app.commands import server_stopped
+from app.commands import messages, server_stopped
 from app.config import Settings, settings_at_hand
 from app.core.clock import now_ms
 from app.database import schema
@@ -44,7 +44,7 @@ def export(folder: Path) -> None:
     and second factors, encrypted under SECRET_KEY. Protect it like a backup.
     """
     if folder.exists() and any(folder.iterdir()):
-        raise click.ClickException(f"{folder} is not empty.")
+        raise click.ClickException(messages.not_empty(folder))
     settings = settings_at_hand()
     folder = folder.absolute()
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -54,7 +54,7 @@ def export(folder: Path) -> None:
         written = Folder(temporary)
         with snapshot() as connection:
             total = sum(count(connection, table) for table in layout.exported())
-            with click.progressbar(length=total, label="Exporting", file=sys.stderr) as bar:
+            with click.progressbar(length=total, label=messages.EXPORTING, file=sys.stderr) as bar:
                 counts = write_data(connection, written, bar.update)
             lost = written.write_contents(connection, store_of(settings))
             for name, content in files(lambda: nullcontext(connection), ExportScope()):
@@ -62,13 +62,13 @@ def export(folder: Path) -> None:
         write_manifest(written, counts, schema.newest_revision() or "", settings.secret_key)
         temporary.replace(folder)
     except OSError as error:
-        raise click.ClickException(f"Export failed: {error}") from error
+        raise click.ClickException(messages.export_failed(error)) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     number = len(written.digests) + 1
-    click.echo(f"{folder}: {sum(counts.values())} rows in {number} files.")
+    click.echo(messages.exported(folder, sum(counts.values()), number))
     if lost:
-        click.echo(f"Contents of files that are missing or damaged: {len(lost)}.", err=True)
+        click.echo(messages.contents_lost(len(lost)), err=True)
 
 
 @click.command("import-export")
@@ -108,16 +108,9 @@ def _import(
     forges = source.rows.get(CodeConnection.__tablename__, 0)
     factors = source.rows.get(SecondFactor.__tablename__, 0)
     if hooks + forges and not keep_secrets and not reset_webhooks:
-        raise click.ClickException(
-            "The export was made under a different SECRET_KEY, which its webhook secrets "
-            f"({hooks + forges}) need. Set that key, or use --reset-webhooks to generate new "
-            "secrets."
-        )
+        raise click.ClickException(messages.hooks_need_key(hooks + forges))
     if factors and not keep_secrets and not reset_second_factors:
-        raise click.ClickException(
-            "The export was made under a different SECRET_KEY, which its second factors "
-            f"({factors}) need. Set that key, or use --reset-second-factors to leave them out."
-        )
+        raise click.ClickException(messages.factors_need_key(factors))
     # Before the rows that name them.
     contents = [row["sha256"] for row in source.rows_of(_contents)]
     exported = FolderStore(folder / layout.FILES)
@@ -134,33 +127,30 @@ def _import(
                 bot_reads.store_gap(bots.all(), now_ms())
     except DBAPIError as error:
         first_line = str(error.orig).partition("\n")[0]
-        raise click.ClickException(f"Nothing was imported: {first_line}") from error
+        raise click.ClickException(messages.nothing_imported(first_line)) from error
     with reading():
         documents = reindexing.total()
-    with click.progressbar(length=documents, label="Indexing", file=sys.stderr) as bar:
+    with click.progressbar(length=documents, label=messages.INDEXING, file=sys.stderr) as bar:
         for step in reindexing.reindex():
             bar.update(step)
-    click.echo(f"Imported {sum(source.rows.values())} rows and indexed {documents} documents.")
+    click.echo(messages.imported(sum(source.rows.values()), documents))
     if lost:
-        click.echo(f"Contents of files that are missing in the export: {len(lost)}.", err=True)
+        click.echo(messages.contents_lost_in_export(len(lost)), err=True)
     if hooks and not keep_secrets:
-        click.echo(f"Disabled {hooks} webhooks. Rotate their secrets, then enable them.")
+        click.echo(messages.webhooks_disabled(hooks))
     if forges and not keep_secrets:
-        click.echo(f"Rotate the secrets of {forges} integrations. Until then they accept nothing.")
+        click.echo(messages.integrations_to_rotate(forges))
     if factors and not keep_secrets:
-        click.echo(f"Turned off two-factor authentication of {factors} people.")
+        click.echo(messages.factors_turned_off(factors))
 
 
 def _store(connection: Connection, source: Export, *, keep_secrets: bool) -> None:
     """Insert all rows; raises ClickException if tables are not empty or counts differ."""
     for table in layout.exported():
         if count(connection, table):
-            raise click.ClickException(
-                f"This installation is not empty: it has {table.name}. "
-                "Import into a new one that no server has used."
-            )
+            raise click.ClickException(messages.installation_not_empty(table.name))
     total = sum(source.rows.values())
-    with click.progressbar(length=total, label="Importing", file=sys.stderr) as bar:
+    with click.progressbar(length=total, label=messages.IMPORTING, file=sys.stderr) as bar:
         for table in layout.exported():
             rows = source.rows_of(table)
             if table.name == Webhook.__tablename__ and not keep_secrets:
@@ -169,7 +159,7 @@ def _store(connection: Connection, source: Export, *, keep_secrets: bool) -> Non
                 rows = (_without_forge_secret(row) for row in rows)
             stored = store_rows(connection, table, rows, bar.update)
             if not stored == source.rows.get(table.name, 0) == count(connection, table):
-                raise click.ClickException(f"The number of rows in {table.name} is wrong.")
+                raise click.ClickException(messages.rows_wrong(table.name))
 
 
 def _without_forge_secret(row: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from flask import Flask, current_app
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
-from app.commands import server_stopped
+from app.commands import messages, server_stopped
 from app.commands.secrets import lost_second_factors, lost_secrets
 from app.config import MOVED, Settings, settings_at_hand
 from app.database import schema
@@ -40,19 +40,19 @@ def backup(file: Path, force: bool) -> None:
     settings = settings_at_hand()
     source = settings.database_path
     if source is None:
-        raise click.ClickException("The database is PostgreSQL: use pg_dump.")
+        raise click.ClickException(messages.USE_PG_DUMP)
     if not source.exists():
-        raise click.ClickException(f"No database at {source}. Set INSTANCE_DIR to the server's.")
+        raise click.ClickException(messages.no_database(source))
     if file.exists() and not force:
-        raise click.ClickException(f"{file} already exists. Use --force to overwrite it.")
+        raise click.ClickException(messages.already_exists(file))
     copy_database(source, file)
     # The contents in a bucket are backed up by its own means.
     contents = [] if settings.files_url else _contents_of(file)
     # After the database: what it names is kept for longer than this takes.
     lost = _copy_contents(contents, store_of(settings), _beside(file))
-    click.echo(f"{file}: {file.stat().st_size} bytes, verified")
+    click.echo(messages.backup_verified(file, file.stat().st_size))
     if contents:
-        click.echo(f"{_beside(file)}: {len(contents) - len(lost)} contents of files, verified")
+        click.echo(messages.contents_verified(_beside(file), len(contents) - len(lost)))
     _report(lost)
 
 
@@ -79,12 +79,12 @@ def _copy_contents(contents: list[str], source: Store, folder: Path) -> list[str
     try:
         return copied(contents, source, FolderStore(folder), folder)
     except OSError as error:
-        raise click.ClickException(f"Copying files failed: {error}") from error
+        raise click.ClickException(messages.files_failed(error)) from error
 
 
 def _report(lost: list[str]) -> None:
     if lost:
-        click.echo(f"Contents of files that are missing or damaged: {len(lost)}.", err=True)
+        click.echo(messages.contents_lost(len(lost)), err=True)
 
 
 def copy_database(source: Path, file: Path) -> None:
@@ -109,7 +109,7 @@ def copy_database(source: Path, file: Path) -> None:
         finally:
             os.close(directory)
     except (OSError, sqlite3.Error) as error:
-        raise click.ClickException(f"Backup failed: {error}") from error
+        raise click.ClickException(messages.backup_failed(error)) from error
 
 
 def _back_up(source: Path, copy: Path) -> None:
@@ -123,7 +123,7 @@ def _back_up(source: Path, copy: Path) -> None:
         problems = [row[0] for row in target.execute("PRAGMA integrity_check") if row[0] != "ok"]
         problems += [str(row) for row in target.execute("PRAGMA foreign_key_check")]
         if problems:
-            raise click.ClickException(f"The copy is corrupt: {problems[0]}")
+            raise click.ClickException(messages.copy_corrupt(problems[0]))
 
 
 @click.command("restore-backup")
@@ -136,14 +136,12 @@ def restore_backup(file: Path) -> None:
     settings = settings_at_hand()
     path = settings.database_path
     if path is None:
-        raise click.ClickException("The database is PostgreSQL: use pg_restore.")
+        raise click.ClickException(messages.USE_PG_RESTORE)
     with server_stopped(settings):
         if path.exists() and _has_users(path):
-            raise click.ClickException(f"{path} is not empty. Move it away first.")
+            raise click.ClickException(messages.move_away(path))
         if not _has_users(file):
-            raise click.ClickException(
-                f"{file} is not a backup of a Docket installation with users."
-            )
+            raise click.ClickException(messages.not_a_backup(file))
         db.engine.dispose()
         incoming(settings)
         contents, backed_up = _contents_of(file), FolderStore(_beside(file))
@@ -155,18 +153,16 @@ def restore_backup(file: Path) -> None:
         schema.upgrade()
         with reading():
             lost, lost_factors = lost_secrets(), lost_second_factors()
-    click.echo(f"Restored {path} from {file}.")
+    click.echo(messages.restored(path, file))
     _report(missing)
     if lost:
         click.echo(
-            f"SECRET_KEY differs from the backup's. Its webhook secrets ({lost}) cannot be "
-            "decrypted until you set that key or put it into INSTANCE_DIR/secret_key.",
+            messages.hooks_of_other_key(lost),
             err=True,
         )
     if lost_factors:
         click.echo(
-            f"SECRET_KEY differs from the backup's. People with two-factor authentication "
-            f"({lost_factors}) need recovery codes until you set that key.",
+            messages.factors_of_other_key(lost_factors),
             err=True,
         )
 
@@ -191,10 +187,10 @@ def copy_to(url: str) -> None:
     """
     settings = settings_at_hand()
     if not settings.is_sqlite:
-        raise click.ClickException("This installation already uses PostgreSQL.")
+        raise click.ClickException(messages.IS_POSTGRESQL)
     target_url = database_url({"DATABASE_URL": url}, "DATABASE_URL", Path())
     if not target_url.startswith("postgresql"):
-        raise click.UsageError("DATABASE_URL must begin with postgresql://.")
+        raise click.UsageError(messages.URL_NOT_POSTGRESQL)
     create: Callable[[Settings], Flask] = current_app.config[FACTORY]
     target = create(replace(settings, database_url=target_url))
     try:
@@ -202,26 +198,23 @@ def copy_to(url: str) -> None:
             with reading():
                 source = db.session.connection()
                 total = sum(count(source, table) for table in tables())
-                with click.progressbar(length=total, label="Copying") as bar:
+                with click.progressbar(length=total, label=messages.COPYING) as bar:
                     _copy(source, target, bar.update)
             with target.app_context():
                 with reading():
                     documents = reindexing.total()
-                with click.progressbar(length=documents, label="Indexing") as bar:
+                with click.progressbar(length=documents, label=messages.INDEXING) as bar:
                     for step in reindexing.reindex():
                         bar.update(step)
             moved = _set_aside(settings)
     except DBAPIError as error:
         first_line = str(error.orig).partition("\n")[0]
-        raise click.ClickException(f"Nothing was copied: {first_line}") from error
+        raise click.ClickException(messages.nothing_copied(first_line)) from error
     finally:
         with target.app_context():
             db.engine.dispose()
-    click.echo(f"Copied {total} rows and indexed {documents} documents.")
-    click.echo(
-        f"The SQLite file is now {moved}. Set DATABASE_URL to start the server. To go back, "
-        f"rename it to {settings.database_path}."
-    )
+    click.echo(messages.copied(total, documents))
+    click.echo(messages.file_moved(moved, settings.database_path))
 
 
 def _set_aside(settings: Settings) -> Path:
@@ -242,8 +235,8 @@ def _copy(source: Connection, target: Flask, done: Callable[[int], object]) -> N
         with db.engine.begin() as connection:
             for table in tables():
                 if count(connection, table):
-                    raise click.ClickException(f"The target is not empty: it has {table.name}.")
+                    raise click.ClickException(messages.target_not_empty(table.name))
             for table in tables():
                 copied = copy_table(source, connection, table, done)
                 if not copied == count(source, table) == count(connection, table):
-                    raise click.ClickException(f"The number of rows in {table.name} is wrong.")
+                    raise click.ClickException(messages.rows_wrong(table.name))

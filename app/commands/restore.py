@@ -7,6 +7,7 @@ import click
 from sqlalchemy import select
 
 from app.audit.service import record
+from app.commands import messages
 from app.core.actor import SYSTEM, Access, Actor, operation
 from app.core.errors import Conflict, NotFound
 from app.database.session import reading, run_write, session
@@ -25,7 +26,7 @@ def restore_project(actor: Actor, key: str) -> Project:
     if project is None:
         raise NotFound("project", key)
     if not project.is_deleted:
-        raise Conflict("invariant_violation", f"The project {key} is not deleted.")
+        raise Conflict("invariant_violation", messages.project_not_deleted(key))
     project.deleted_at = None
     touch(project)
     session.flush()
@@ -59,7 +60,7 @@ def _done(work: Callable[[], Any], text: str) -> None:
 def ticket(reference: str, username: str | None) -> None:
     """Restore a ticket by its display ID or UUID."""
     actor = _actor(username)
-    _done(lambda: restore_ticket(actor, reference), f"Restored {reference}.")
+    _done(lambda: restore_ticket(actor, reference), messages.restored_one(reference))
 
 
 @restore.command("comment")
@@ -68,7 +69,7 @@ def ticket(reference: str, username: str | None) -> None:
 def comment(comment_id: str, username: str | None) -> None:
     """Restore a comment by its UUID."""
     actor = _actor(username)
-    _done(lambda: restore_comment(actor, comment_id), "Restored the comment.")
+    _done(lambda: restore_comment(actor, comment_id), messages.COMMENT_RESTORED)
 
 
 @restore.command("wiki-page")
@@ -82,7 +83,10 @@ def wiki_page(reference: str, key: str | None, username: str | None) -> None:
     if key is not None:
         with reading():
             project_id = live_project_id(key)
-    _done(lambda: restore_page(actor, reference, project_id=project_id), f"Restored {reference}.")
+    _done(
+        lambda: restore_page(actor, reference, project_id=project_id),
+        messages.restored_one(reference),
+    )
 
 
 @restore.command("project")
@@ -91,4 +95,4 @@ def wiki_page(reference: str, key: str | None, username: str | None) -> None:
 def project(key: str, username: str | None) -> None:
     """Restore a project and its contents by its key."""
     actor = _actor(username)
-    _done(lambda: restore_project(actor, key), f"Restored {key}.")
+    _done(lambda: restore_project(actor, key), messages.restored_one(key))

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from app.commands import AS
+from app.commands import AS, messages
 from app.core import ids
 from app.core.actor import Actor
 from app.core.clock import now_ms
@@ -40,7 +40,7 @@ class MomentType(click.ParamType[int]):
         try:
             return moment_of(value)
         except ValueError:
-            self.fail(f"{value} is neither a time such as 2026-11-25T13:00 nor an age such as 4h.")
+            self.fail(messages.no_time(value))
 
 
 @click.command("rewind")
@@ -70,9 +70,9 @@ def rewind(
         end = now_ms() if until is None else until
         scope = RewindScope(bot_id, since, end, project_id)
         if scope.since >= scope.until:
-            raise click.BadParameter("--until must be later than --since.")
+            raise click.BadParameter(messages.UNTIL_BEFORE_SINCE)
         total = count_events(actor, scope, MOST_EVENTS)
-    label = "Previewing" if dry_run else "Rewinding"
+    label = messages.PREVIEWING if dry_run else messages.REWINDING
     progress = click.progressbar(length=total, label=label, file=sys.stderr)
     summary = RewindSummary(most=ALL)
     with progress as bar, on_behalf_of(ids.new_id()), telling_webhooks(not without_webhooks):
@@ -107,20 +107,22 @@ def _chunks(values: Iterable[T]) -> Iterator[list[T]]:
 
 def _show(summary: RewindSummary, *, dry_run: bool) -> None:
     if dry_run:
-        click.echo("Preview: nothing was changed.")
+        click.echo(messages.NOTHING_CHANGED)
         for subjects in _chunks(summary.subjects.items()):
             with reading():
                 names = named_subjects(subject for subject, _ in subjects)
             for subject, (back, kept) in subjects:
                 one = names[subject]
-                sums = f"{back} to put back" + (f", {kept} kept" if kept else "")
+                sums = messages.sums(back, kept)
                 click.echo(f"{one.name}: {sums}: {one.title}".rstrip(": "))
     for count, deed in summary.counts():
         click.echo(f"{count:6d} {deed}")
     if not summary.back:
-        click.echo("Nothing to put back." if dry_run else "Nothing was left to put back.")
+        click.echo(messages.NOTHING_TO_PUT_BACK if dry_run else messages.NOTHING_LEFT)
     if summary.kept:
-        click.echo(f"{summary.kept_count:6d} {named(summary.kept_count, 'values kept')}:")
+        click.echo(
+            messages.values_kept(summary.kept_count, named(summary.kept_count, "values kept"))
+        )
     for values in _chunks(summary.kept):
         with reading():
             lines = kept_lines(values)

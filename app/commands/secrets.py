@@ -14,7 +14,7 @@ from app.accounts import second_factor
 from app.accounts.models import SecondFactor
 from app.audit import checkpoints
 from app.audit.checkpoints import AuditCheckpoint
-from app.commands import server_stopped
+from app.commands import messages, server_stopped
 from app.config import settings_at_hand
 from app.core.clock import iso
 from app.database import idempotency
@@ -71,10 +71,7 @@ def rotate_secret_key() -> None:
             if not unfinished:
                 _replace_key(kept_in, settings.secret_key)
         elif not settings.secret_key_previous:
-            raise click.ClickException(
-                "Set SECRET_KEY to a new key and SECRET_KEY_PREVIOUS to the current one, restart "
-                "every server, and run this again."
-            )
+            raise click.ClickException(messages.SET_BOTH_KEYS)
         _reencrypt_all()
 
 
@@ -99,7 +96,7 @@ def _sign_anew() -> None:
             checkpoints.sign(checkpoint, secret_key)
             session.flush()
 
-    with click.progressbar(sequences, label="Signing checkpoints", file=sys.stderr) as bar:
+    with click.progressbar(sequences, label=messages.SIGNING, file=sys.stderr) as bar:
         for sequence in bar:
             run_write(partial(sign, sequence))
 
@@ -116,27 +113,27 @@ def _seal_anew(keys: Select[str], label: str, seal: Callable[[str], bool]) -> tu
 
 
 def _reencrypt_all() -> None:
-    count, lost = _seal_anew(select(Webhook.id), "Encrypting webhook secrets", webhooks.seal_anew)
-    click.echo(f"Webhook secrets under the new key: {count - lost}")
+    count, lost = _seal_anew(select(Webhook.id), messages.ENCRYPTING_WEBHOOKS, webhooks.seal_anew)
+    click.echo(messages.webhooks_encrypted(count - lost))
     if lost:
-        click.echo(f"Decrypted by neither key: {lost}. Rotate the secrets of those webhooks.")
+        click.echo(messages.webhooks_lost(lost))
     _, unread = _seal_anew(
-        select(CodeConnection.id), "Encrypting integration secrets", integrations.seal_anew
+        select(CodeConnection.id), messages.ENCRYPTING_INTEGRATIONS, integrations.seal_anew
     )
     if unread:
-        click.echo(f"Integrations whose secret neither key decrypts: {unread}. Rotate it.")
+        click.echo(messages.integrations_lost(unread))
     count, lost = _seal_anew(
         select(SecondFactor.user_id).where(_ENABLED),
-        "Encrypting second factors",
+        messages.ENCRYPTING_FACTORS,
         second_factor.seal_anew,
     )
-    click.echo(f"Second factors under the new key: {count - lost}")
+    click.echo(messages.factors_encrypted(count - lost))
     if lost:
-        click.echo(f"Decrypted by neither key: {lost}. Run 'flask users disable-totp' for them.")
+        click.echo(messages.factors_lost(lost))
     _sign_anew()
     with reading():
         expiry = idempotency.last_expiry_under_other_keys()
     if expiry is not None:
-        click.echo(f"Keep the previous key until {iso(expiry)}. Retried requests need it.")
+        click.echo(messages.keep_previous_key(iso(expiry)))
     else:
-        click.echo("The previous key is no longer needed.")
+        click.echo(messages.PREVIOUS_KEY_NOT_NEEDED)

@@ -10,7 +10,7 @@ from app.accounts import emails, invitations, names, passkeys, second_factor
 from app.accounts import users as verbs
 from app.accounts.models import LoginBucket, User, UserType
 from app.accounts.throttle import LIMIT, SITE_LIMIT, WINDOW_MS, Bucket, buckets_of
-from app.commands import JSON_LINES, PAGE_SIZE, all_rows
+from app.commands import JSON_LINES, PAGE_SIZE, all_rows, messages
 from app.config import settings_at_hand
 from app.core import text
 from app.core.actor import SYSTEM
@@ -39,7 +39,7 @@ def _human_id(username: str) -> str:
             select(User.id).where(User.username == username, User.type == UserType.HUMAN.value)
         ).first()
     if user_id is None:
-        raise click.ClickException(f"Person {username} not found.")
+        raise click.ClickException(messages.person_not_found(username))
     return user_id
 
 
@@ -72,7 +72,7 @@ def create(username: str, display_name: str | None, email: str | None, password:
         email=email,
         settings=settings_at_hand(),
     )
-    click.echo(f"Created {user.username}.")
+    click.echo(messages.person_created(user.username))
 
 
 @users.command("reset-password")
@@ -81,7 +81,7 @@ def create(username: str, display_name: str | None, email: str | None, password:
 def reset_password(username: str, password: str) -> None:
     """Set a new password and end all sessions of a person."""
     _update(username, password=password)
-    click.echo(f"Set a new password for {username} and ended all sessions.")
+    click.echo(messages.password_set(username))
 
 
 @users.command("set-email")
@@ -91,13 +91,12 @@ def reset_password(username: str, password: str) -> None:
 def set_email(username: str, email: str | None, confirmed: bool) -> None:
     """Set the email address of a person, or remove it."""
     if confirmed and not email:
-        raise click.UsageError("--confirmed needs an address.")
+        raise click.UsageError(messages.CONFIRMED_NEEDS_ADDRESS)
     _update(username, email=email)
     if confirmed:
         user_id = _human_id(username)
         run_write(lambda: emails.confirm(SYSTEM, verbs.human(user_id)))
-    done = "Set" if email else "Removed"
-    click.echo(f"{done} the email address of {username}.")
+    click.echo(messages.email_changed(username, is_set=bool(email)))
 
 
 @users.command("link")
@@ -118,7 +117,7 @@ def disable_totp(username: str) -> None:
     """Turn off the two-factor authentication of a person."""
     user_id = _human_id(username)
     run_write(lambda: second_factor.reset(SYSTEM, user_id))
-    click.echo(f"Turned off two-factor authentication of {username}.")
+    click.echo(messages.totp_turned_off(username))
 
 
 @users.command("passkeys")
@@ -151,7 +150,7 @@ def remove_passkeys(username: str, passkey_id: str | None) -> None:
 def deactivate(username: str) -> None:
     """Deactivate a person. Their work is kept. One person must stay active."""
     _update(username, is_active=False)
-    click.echo(f"Deactivated {username}.")
+    click.echo(messages.deactivated(username))
 
 
 @users.command("activate")
@@ -159,7 +158,7 @@ def deactivate(username: str) -> None:
 def activate(username: str) -> None:
     """Activate a person."""
     _update(username, is_active=True)
-    click.echo(f"Activated {username}.")
+    click.echo(messages.activated(username))
 
 
 @click.group("login-limits")
@@ -176,10 +175,10 @@ def _windows(username: str | None, address: str | None) -> dict[str, Bucket]:
     *by_address, by_name = buckets_of(key, address or "", names.looked_up(username or ""))
     windows = {}
     if address:
-        windows[f"address {address}"] = by_address.pop()
-        windows |= {f"the /48 of {address}": site for site in by_address}
+        windows[messages.address(address)] = by_address.pop()
+        windows |= {messages.site(address): site for site in by_address}
     if username:
-        windows[f"username {username}"] = by_name
+        windows[messages.username(username)] = by_name
     return windows
 
 
@@ -193,14 +192,14 @@ def show(username: str | None, address: str | None) -> None:
         if not (username or address):
             rows = session.scalars(select(LoginBucket)).all()
             full = sum(_is_full(len(_live(row, moment))) for row in rows)
-            click.echo(f"{full} of {len(rows)} limits reached")
+            click.echo(messages.limits_reached(full, len(rows)))
             return
         for name, window in _windows(username, address).items():
             row = session.get(LoginBucket, window.key_hash)
             hits = _live(row, moment) if row is not None else []
             is_full = len(hits) >= window.limit
-            until = f", resets at {iso(hits[-window.limit] + WINDOW_MS)}" if is_full else ""
-            click.echo(f"{name}: {len(hits)} of {window.limit}{until}")
+            until = iso(hits[-window.limit] + WINDOW_MS) if is_full else None
+            click.echo(messages.attempts(name, len(hits), window.limit, until))
 
 
 def _is_full(hits: int) -> bool:
@@ -219,11 +218,11 @@ def _live(row: LoginBucket, moment: int) -> list[int]:
 def clear(username: str | None, address: str | None, everyone: bool) -> None:
     """Reset limits so that attempts are allowed again."""
     if not (username or address or everyone):
-        raise click.UsageError("Specify --username, --address or --all.")
+        raise click.UsageError(messages.SPECIFY_WHOSE_LIMITS)
     statement = delete(LoginBucket)
     if not everyone:
         keys = [window.key_hash for window in _windows(username, address).values()]
         statement = statement.where(LoginBucket.key_hash.in_(keys))
     returning = statement.returning(LoginBucket.key_hash)
     count = run_write(lambda: len(session.execute(returning).all()))
-    click.echo(f"Reset {count} limits.")
+    click.echo(messages.limits_reset(count))

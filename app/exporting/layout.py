@@ -38,6 +38,7 @@ from app.core.clock import iso
 from app.database.columns import Id
 from app.database.idempotency import IdempotencyRecord
 from app.database.session import db
+from app.exporting import messages
 from app.exporting.copying import tables
 from app.files.copying import copied
 from app.files.models import FileContent
@@ -201,10 +202,10 @@ def row_of(table: Table, line: bytes) -> dict[str, Any]:
     """
     values = orjson.loads(line)
     if not isinstance(values, dict):
-        raise ValueError("it is not a JSON object")  # noqa: TRY004 - one error for every bad line
+        raise ValueError(messages.NOT_AN_OBJECT)  # noqa: TRY004 - one error for every bad line
     unknown = values.keys() - {column.name for column in table.columns}
     if unknown:
-        raise ValueError(f"it has an unknown field, {min(unknown)}")
+        raise ValueError(messages.unknown_field(min(unknown)))
     return {column.name: _decoded(column, values) for column in table.columns}
 
 
@@ -214,7 +215,7 @@ def _decoded(column: Column[Any], values: dict[str, Any]) -> Any:
             return None
         if column.default is not None and column.default.is_scalar:
             return column.default.arg  # type: ignore[attr-defined]  # as is_scalar says
-        raise ValueError(f"it has no {column.name}")
+        raise ValueError(messages.lacks_column(column.name))
     value = values[column.name]
     if value is None:
         return None
@@ -243,7 +244,9 @@ class Export:
                 try:
                     yield row_of(table, line)
                 except (ValueError, TypeError) as error:
-                    raise click.ClickException(f"{name}, line {number}: {error}.") from error
+                    raise click.ClickException(
+                        messages.at_line(name, number, str(error))
+                    ) from error
 
 
 def opened(folder: Path, revision: str) -> Export:
@@ -260,15 +263,15 @@ def opened(folder: Path, revision: str) -> Export:
         rows = {str(name): int(value) for name, value in manifest["rows"].items()}
         mark = str(manifest["secret_key_mark"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise click.ClickException(f"{folder} is not a Docket export.") from error
+        raise click.ClickException(messages.not_an_export(str(folder))) from error
     if version > FORMAT_VERSION or schema > revision:
-        raise click.ClickException("The export is from a newer Docket. Update Docket first.")
+        raise click.ClickException(messages.OF_A_NEWER_VERSION)
     unknown = rows.keys() - {table.name for table in exported()}
     if unknown:
-        raise click.ClickException(f"The export has an unknown kind of row: {min(unknown)}.")
+        raise click.ClickException(messages.unknown_rows(min(unknown)))
     for name in (f"{DATA}/{table}.jsonl" for table in rows):
         if name not in digests:
-            raise click.ClickException(f"The export's manifest does not list {name}.")
+            raise click.ClickException(messages.not_listed(name))
     for name, digest in digests.items():
         _check(folder, name, digest)
     return Export(folder, rows, mark)
@@ -277,7 +280,7 @@ def opened(folder: Path, revision: str) -> Export:
 def _check(folder: Path, name: str, digest: str) -> None:
     path = folder / name
     if not path.resolve().is_relative_to(folder.resolve()) or not path.is_file():
-        raise click.ClickException(f"{name} is missing from the export.")
+        raise click.ClickException(messages.file_missing(name))
     with path.open("rb") as file:
         if hashlib.file_digest(file, "sha256").hexdigest() != digest:
-            raise click.ClickException(f"{name} was changed after the export.")
+            raise click.ClickException(messages.file_changed(name))

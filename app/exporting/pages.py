@@ -18,6 +18,7 @@ from app.core.actor import Actor
 from app.core.clock import iso, now_ms
 from app.core.lanes import Lane, require
 from app.database.session import reading, session
+from app.exporting import messages
 from app.exporting.markdown import ExportScope, files
 from app.projects.loaders import visible_by_key
 from app.projects.pages import project_options
@@ -40,20 +41,6 @@ EVENTS = 200
 # Bytes in a file of events; another file follows, as few tools open larger ones.
 LARGEST = 64 * 1024 * 1024
 
-README = """\
-Exported from Docket{of}.
-
-Markdown files with front matter: one `name: value` per line, each value valid JSON and YAML.
-
-- projects/KEY.md: a project's description, states and labels
-- tickets/KEY/KEY-1.md: a ticket with its comments
-- wiki/global/slug.md, wiki/KEY/slug.md: a wiki page
-- sticky-notes/KEY/id.md: a project note; sticky-notes/personal: your private notes
-- audit/events-1.jsonl: the audit log, if included, newest first, one JSON object per line
-
-Changes made during the export may not be included. Deleted items and page history are not
-included. For a full backup, an administrator can run `flask export` or `flask backup`.
-"""
 
 pages = Blueprint("export_pages", __name__)
 
@@ -85,7 +72,10 @@ def _parts(actor: Actor, project_id: str | None, key: str, *, with_events: bool)
 
     Each batch of rows is a unit of work of its own, and none is open between two files.
     """
-    yield "README.txt", [README.format(of=f": the project {key}" if key else "").encode()]
+    yield (
+        "README.txt",
+        [messages.README.format(of=messages.of_project(key) if key else "").encode()],
+    )
     scope = ExportScope(project_id, notes_of=actor.id)
     for name, content in files(_connected, scope):
         yield name, [content]

@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from app.importing import messages
+
 NAMED_USERS = click.option(
     "--user",
     "known",
@@ -21,7 +23,7 @@ def pairs(values: tuple[str, ...], option: str) -> dict[str, str]:
     for pair in values:
         left, equals, right = pair.partition("=")
         if not equals or not left.strip() or not right.strip():
-            raise click.BadParameter(f"{option} takes A=B, not {pair!r}.")
+            raise click.BadParameter(messages.takes_pairs(option, pair))
         found[left.strip()] = right.strip()
     return found
 
@@ -31,13 +33,13 @@ def json_pairs(file: Path, meaning: str) -> dict[str, str]:
     try:
         found: Any = json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise click.BadParameter(f"{file} is not valid JSON.") from error
+        raise click.BadParameter(messages.no_valid_json(file)) from error
     if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
-        raise click.BadParameter(f"{file} must contain an object of {meaning}.")
+        raise click.BadParameter(messages.not_an_object_of(file, meaning))
     return found
 
 
 def named_users(given: tuple[str, ...], file: Path | None) -> dict[str, str]:
     """Usernames by the names of another tracker, from ``--users`` and ``--user``."""
-    known = json_pairs(file, "names and usernames") if file is not None else {}
+    known = json_pairs(file, messages.NAMES_AND_USERNAMES) if file is not None else {}
     return {**known, **pairs(given, "--user")}

@@ -10,7 +10,7 @@ import click
 
 from app.core.context import telling_webhooks
 from app.database.session import reading
-from app.importing import dates, formats, table
+from app.importing import dates, formats, messages, table
 from app.importing.command_options import NAMED_USERS, json_pairs, named_users, pairs
 from app.importing.drafting import People
 from app.importing.dry_run import DryRun
@@ -96,9 +96,9 @@ def import_issues(
         usernames = named_users(known, None)
         unknown = People(project_id, usernames).unknown
     if unknown:
-        raise click.ClickException(f"No active user named {unknown[0]} has access to {key}.")
+        raise click.ClickException(messages.no_such_user(unknown[0], key))
     report = ImportReport()
-    columns = json_pairs(mapping, "fields and columns") if mapping is not None else {}
+    columns = json_pairs(mapping, messages.FIELDS_AND_COLUMNS) if mapping is not None else {}
     chosen = {**columns, **pairs(mapped, "--map")}
     asks = (sys.stdin.isatty() and not chosen) if ask is None else ask
 
@@ -118,10 +118,10 @@ def import_issues(
         format = formats.Format(format_name) if format_name else formats.detect(sources[0].content)
         issues = formats.read(sources, format, report, options, encoding, mapper)
     except ValueError as error:
-        raise click.ClickException(f"Nothing was imported: {error}") from error
+        raise click.ClickException(messages.nothing_imported(error)) from error
     planned = plan(issues, report)
     importer = (DryRun if dry_run else Importer)(actor, project_id, report, usernames)
-    label = "Previewing" if dry_run else "Importing"
+    label = messages.PREVIEWING if dry_run else messages.IMPORTING
     progress = click.progressbar(length=len(planned), label=label, file=sys.stderr)
     with progress as bar, telling_webhooks(not without_webhooks):
         importer.run(planned, bar.update)
@@ -129,18 +129,18 @@ def import_issues(
         click.echo(json.dumps(report.as_json()))
         return
     if dry_run:
-        click.echo(f"Preview of {format}: nothing was imported.")
+        click.echo(messages.preview_of(format))
     click.echo(report.as_text(verbose=verbose or dry_run))
 
 
 def _ask_for_columns(header: tuple[str, ...], proposed: dict[str, str]) -> dict[str, str]:
-    click.echo(f"Columns: {', '.join(header)}\nEnter {NONE} for none.", err=True)
+    click.echo(messages.columns(", ".join(header), NONE), err=True)
     answers = {}
     for field in table.FIELDS:
         # Only the title must have a column.
         none = [] if field == table.NEEDED else [NONE]
         answers[field] = click.prompt(
-            f"Column for {field}",
+            messages.column_for(field),
             default=proposed.get(field, NONE if none else None),
             value_proc=partial(_column, [*header, *none]),
             err=True,
@@ -155,5 +155,5 @@ def _column(columns: Sequence[str], typed: str) -> str:
         return name
     matches = {column for column in columns if column.casefold() == name.casefold()}
     if len(matches) != 1:
-        raise click.UsageError(f"Unknown column: {name}.")
+        raise click.UsageError(messages.unknown_column(name))
     return matches.pop()

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from app.core.clock import now_ms
+from app.importing import messages
 
 # Tried in this order, after ISO 8601. Ambiguous ones such as 6/7/2025 are not among them: they need
 # ``order_of`` or --date-format.
@@ -58,7 +59,7 @@ def zone_of(name: str) -> ZoneInfo:
         return ZoneInfo(name)
     # Names are looked up as files, so a folder or an overlong name is an OSError.
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise ValueError(f"Unknown time zone: {name}.") from error
+        raise ValueError(messages.unknown_time_zone(name)) from error
 
 
 def moment(value: str, formats: tuple[str, ...] = (), zone: tzinfo = UTC) -> int:
@@ -93,4 +94,4 @@ def _parsed(value: str, formats: tuple[str, ...]) -> datetime:
             return datetime.strptime(text, format)  # noqa: DTZ007 - as above
         except ValueError:
             continue
-    raise ValueError(f"{value[:40]!r} is not a valid time")
+    raise ValueError(messages.not_a_time(value[:40]))

@@ -11,7 +11,7 @@ from app.core import text
 from app.core.clock import iso
 from app.core.errors import InvalidField
 from app.database.session import session
-from app.importing import words
+from app.importing import messages, words
 from app.importing.issues import Issue, IssueComment
 from app.importing.report import ImportReport
 from app.projects import states
@@ -89,10 +89,10 @@ class Drafter:
         """The ticket of an issue; notes where it differs."""
         assignee = self.people.find(issue.assignee)
         if issue.assignee and assignee is None:
-            self.report.note(issue.id, "assignee is not a user here", issue.assignee)
+            self.report.note(issue.id, messages.ASSIGNEE_NOT_A_USER, issue.assignee)
         title = " ".join(issue.title.replace("\x00", "").split())
         if len(title) > text.NAME_LENGTH:
-            self.report.note(issue.id, "title too long; the full title is in the description")
+            self.report.note(issue.id, messages.TITLE_TOO_LONG)
         return DraftTicket(
             issue=issue,
             title=title[: text.NAME_LENGTH],
@@ -110,7 +110,7 @@ class Drafter:
     def _priority(self, issue: Issue) -> Priority:
         if 0 <= issue.priority < len(words.PRIORITIES):
             return words.PRIORITIES[issue.priority]
-        self.report.note(issue.id, "unknown priority; set to medium", str(issue.priority))
+        self.report.note(issue.id, messages.UNKNOWN_PRIORITY, str(issue.priority))
         return Priority.MEDIUM
 
     def _state(self, issue: Issue) -> WorkflowState:
@@ -123,19 +123,19 @@ class Drafter:
         category = words.category(issue.status_meaning) or words.category(issue.status)
         if category is None:
             category = StateCategory.ACTIVE
-            self.report.note(issue.id, "unknown status; set to an active state", issue.status)
+            self.report.note(issue.id, messages.UNKNOWN_STATUS, issue.status)
         candidates = [state for state in self.states if state.category == category]
         return (candidates or list(self.states))[0]
 
     def _comment(self, issue: Issue, comment: IssueComment) -> ImportedComment:
         """The text, with its author's name if the importing user is the author here."""
         author_id = self.people.find(comment.author)
-        when = f" on {comment.when}" if comment.when else ""
+        when = messages.on(comment.when) if comment.when else ""
         named = (comment.author and author_id is None) or when
         head = f"**{comment.author}** wrote{when}:\n\n" if named else ""
         body = head + comment.text.replace("\x00", "")
         if len(body) > text.BODY_LENGTH:
-            self.report.note(issue.id, "comment too long; truncated")
+            self.report.note(issue.id, messages.COMMENT_TOO_LONG)
         return ImportedComment(body[: text.BODY_LENGTH], comment.written_at, author_id)
 
     def _body(self, issue: Issue, title: str, assignee: str | None) -> str:
@@ -149,11 +149,11 @@ class Drafter:
         if others:
             parts.append("\n".join(["## Links\n", *(f"- [{name}]({url})" for name, url in others)]))
         name = f"[{issue.id}]({issue.address})" if issue.address else issue.id
-        origin = [f"Imported from {name}"]
+        origin = [messages.imported_from(name)]
         if issue.author and self.people.find(issue.author) is None:
-            origin.append(f"created by {issue.author}")
+            origin.append(messages.created_by(issue.author))
         if issue.assignee and assignee is None:
-            origin.append(f"assigned to {issue.assignee}")
+            origin.append(messages.assigned_to(issue.assignee))
         if issue.closing or issue.closed_at is not None:
             day = f" {iso(issue.closed_at)[:10]}" if issue.closed_at is not None else ""
             origin.append(f"closed{day}" + (f": {issue.closing}" if issue.closing else ""))
@@ -163,7 +163,7 @@ class Drafter:
         ending = f"{rule}{', '.join(origin)}"[: text.BODY_LENGTH]
         room = text.BODY_LENGTH - len(ending)
         if len(content) > room:
-            self.report.note(issue.id, "description too long; truncated")
+            self.report.note(issue.id, messages.DESCRIPTION_TOO_LONG)
         return content[:room] + ending
 
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from app.core import json_parsing, text
-from app.importing import dates, github, jira, table
+from app.importing import dates, github, jira, messages, table
 from app.importing.issues import Issue, IssueComment, IssueLink, IssueSource
 from app.importing.report import ImportReport
 
@@ -16,9 +16,9 @@ _GITHUB = re.compile(rb'"(?:number|issue_url)"\s*:')
 
 SECTIONS = (
     ("description", ""),
-    ("design", "Design"),
-    ("acceptance_criteria", "Acceptance criteria"),
-    ("notes", "Notes"),
+    ("design", messages.DESIGN),
+    ("acceptance_criteria", messages.ACCEPTANCE_CRITERIA),
+    ("notes", messages.NOTES),
 )
 
 
@@ -84,9 +84,9 @@ def unique(issues: list[Issue], report: ImportReport) -> list[Issue]:
     by_id: dict[str, Issue] = {}
     for issue in issues:
         if len(issue.id) > text.NAME_LENGTH or "\x00" in issue.id:
-            report.refuse(issue.where, f"id longer than {text.NAME_LENGTH} characters")
+            report.refuse(issue.where, messages.id_too_long(text.NAME_LENGTH))
         elif issue.id in by_id:
-            report.note(issue.id, "duplicate in the file; the first one was used", issue.where)
+            report.note(issue.id, messages.DUPLICATE, issue.where)
         else:
             by_id[issue.id] = issue
     return list(by_id.values())
@@ -103,7 +103,7 @@ def _read_json_lines(source: IssueSource, report: ImportReport) -> Iterator[Issu
         try:
             yield _issue(json_parsing.loads(line), where)
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
-            report.refuse(where, "not an issue", str(error))
+            report.refuse(where, messages.NOT_AN_ISSUE, str(error))
 
 
 def _issue(entry: Any, where: str) -> Issue:
@@ -112,7 +112,7 @@ def _issue(entry: Any, where: str) -> Issue:
     title = _text(entry, "title").strip()
     identifier = _text(entry, "id").strip()
     if not title or not identifier:
-        raise ValueError("it has no id or no title")
+        raise ValueError(messages.NO_ID_OR_TITLE)
     return Issue(
         id=identifier,
         title=title,

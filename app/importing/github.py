@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from app.core import json_parsing
-from app.importing import dates
+from app.importing import dates, messages
 from app.importing.issues import PARENT_LINK, Issue, IssueComment, IssueLink, IssueSource
 from app.importing.report import ImportReport
 
@@ -29,15 +29,15 @@ def read(sources: list[IssueSource], report: ImportReport) -> list[Issue]:
             source.allowance.take()
             where = source.line(number)
             if not isinstance(entry, dict):
-                report.refuse(where, "neither an issue nor a comment")
+                report.refuse(where, messages.NEITHER_ISSUE_NOR_COMMENT)
             elif "issue_url" in entry and "title" not in entry:
                 name = name_of(str(entry["issue_url"]))
                 try:
                     comments.setdefault(name, []).append(comment_of(entry))
                 except (ValueError, OverflowError) as error:
-                    report.refuse(where, "not a comment", str(error))
+                    report.refuse(where, messages.NOT_A_COMMENT, str(error))
             elif "pull_request" in entry:
-                report.note(where, "pull request; skipped")
+                report.note(where, messages.PULL_REQUEST)
             else:
                 entries.append((where, entry))
     return assembled(entries, comments, report)
@@ -55,7 +55,7 @@ def assembled(
         try:
             issues.append(_issue(where, entry, comments, milestones))
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
-            report.refuse(where, "not an issue", str(error))
+            report.refuse(where, messages.NOT_AN_ISSUE, str(error))
     return [*milestones.values(), *issues]
 
 
@@ -64,7 +64,7 @@ def _entries(source: IssueSource) -> Iterator[tuple[int, Any]]:
     try:
         text = source.content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ValueError(f"{source.name} is not UTF-8") from error
+        raise ValueError(messages.not_utf8(source.name)) from error
     decoder = json.JSONDecoder()
     position, line = 0, 1
     while True:
@@ -78,7 +78,7 @@ def _entries(source: IssueSource) -> Iterator[tuple[int, Any]]:
             entry = json_parsing.loads(text[start:end].encode())
         except (ValueError, RecursionError) as error:
             number = error.lineno if isinstance(error, json.JSONDecodeError) else line
-            raise ValueError(f"{source.line(number)}: {error}") from error
+            raise ValueError(messages.at_line(source.line(number), error)) from error
         yield line, entry
         line += text.count("\n", start, end)
         position = end
@@ -98,7 +98,7 @@ def _issue(
 ) -> Issue:
     number, title = int(entry["number"]), str(entry["title"] or "").strip()
     if not title:
-        raise ValueError("it has no title")
+        raise ValueError(messages.NO_TITLE_GIVEN)
     url = str(entry.get("html_url") or entry.get("url") or "")
     name = name_of(url, number)
     labels = [_label(label) for label in entry.get("labels") or ()]
@@ -124,7 +124,7 @@ def _issue(
         updated_at=_time(entry, "updated_at", "updatedAt"),
         closed_at=_time(entry, "closed_at", "closedAt"),
         closing=_UNUSUAL_CLOSING.get(reason, ""),
-        origins=(f"also assigned to {', '.join(people[1:])}",) if people[1:] else (),
+        origins=(messages.also_assigned_to(", ".join(people[1:])),) if people[1:] else (),
         where=where,
     )
 

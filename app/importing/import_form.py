@@ -6,7 +6,7 @@ from flask import Request
 
 from app.core.errors import Gone, NotFound
 from app.database.session import reading
-from app.importing import dates, formats, table
+from app.importing import dates, formats, messages, table
 from app.importing.drafting import People
 from app.importing.issues import Allowance, IssueSource
 from app.projects.loaders import SeenProject, visible_by_key
@@ -14,22 +14,22 @@ from app.web.forms import Form
 from app.web.guard import actor
 
 FORMATS = (
-    ("", "Detect automatically"),
-    ("csv", "CSV (any tracker or spreadsheet)"),
-    ("jira", "Jira CSV"),
-    ("github", "GitHub JSON"),
-    ("jsonl", "JSON lines"),
+    ("", messages.DETECT),
+    ("csv", messages.CSV),
+    ("jira", messages.JIRA_CSV),
+    ("github", messages.GITHUB_JSON),
+    ("jsonl", messages.JSON_LINES),
 )
 # utf-8-sig is UTF-8 with or without a byte order mark.
 ENCODINGS = (
     ("utf-8-sig", "UTF-8"),
-    ("windows-1252", "Windows-1252 (Western Europe)"),
+    ("windows-1252", messages.WINDOWS_1252),
     ("utf-16", "UTF-16"),
 )
 ORDERS = (
-    ("", "Detect automatically"),
-    ("day", "Day first, 31/12/2026"),
-    ("month", "Month first, 12/31/2026"),
+    ("", messages.DETECT),
+    ("day", messages.DAY_FIRST),
+    ("month", messages.MONTH_FIRST),
 )
 # The fields that show their own errors.
 FIELDS = frozenset(
@@ -87,10 +87,10 @@ def _read_files(submitted: ImportForm, request: Request) -> None:
         prefix = f"{name}, " if len(files) > 1 else ""
         submitted.sources.append(IssueSource(name, file.read(), prefix, allowance))
     if not submitted.sources:
-        submitted.form.refuse("files", "Select a file.")
+        submitted.form.refuse("files", messages.SELECT_A_FILE)
     for source in submitted.sources:
         if not source.content.strip():
-            submitted.form.refuse("files", f"{source.name} is empty.")
+            submitted.form.refuse("files", messages.file_empty(source.name))
 
 
 def _read_format(submitted: ImportForm) -> None:
@@ -99,24 +99,24 @@ def _read_format(submitted: ImportForm) -> None:
     if name in list(formats.Format):
         submitted.format = formats.Format(name)
     elif name:
-        form.refuse("format", f"Unknown format: {name}.")
+        form.refuse("format", messages.unknown_format(name))
     elif submitted.sources:
         submitted.format = formats.detect(submitted.sources[0].content)
     submitted.encoding = form.value("encoding") or submitted.encoding
     if submitted.encoding not in dict(ENCODINGS):
-        form.refuse("encoding", f"Unknown encoding: {submitted.encoding}.")
+        form.refuse("encoding", messages.unknown_encoding(submitted.encoding))
 
 
 def _read_times(submitted: ImportForm) -> None:
     form = submitted.form
     days = form.value("days")
     if days not in dict(ORDERS):
-        form.refuse("days", "Select whether the day or the month comes first.")
+        form.refuse("days", messages.SELECT_DAY_OR_MONTH)
     date_formats = dates.slashed(day_first=days == "day") if days else ()
     try:
         zone = dates.zone_of(form.value("time_zone").strip() or "UTC")
     except ValueError as error:
-        form.refuse("time_zone", f"{error} Use a name such as Europe/Berlin.")
+        form.refuse("time_zone", messages.use_a_time_zone(error))
     else:
         submitted.options = table.Options(date_formats, zone)
 
@@ -127,22 +127,22 @@ def _read_people(submitted: ImportForm) -> None:
         if name and username:
             submitted.usernames[name] = username
         elif line.strip():
-            submitted.form.refuse("people", f"Line {number}: write NAME = USERNAME.")
+            submitted.form.refuse("people", messages.write_pairs(number))
 
 
 def _find_project_and_people(submitted: ImportForm) -> None:
     form = submitted.form
     key = form.value("project").strip()
     if not key:
-        form.refuse("project", "Select a project.")
+        form.refuse("project", messages.SELECT_A_PROJECT)
         return
     try:
         submitted.project = visible_by_key(actor(), key)
     except Gone:
-        form.refuse("project", f"Project {key} was deleted.")
+        form.refuse("project", messages.project_deleted(key))
     except NotFound:
-        form.refuse("project", f"Project {key} not found.")
+        form.refuse("project", messages.project_not_found(key))
     else:
         unknown = People(submitted.project.id, submitted.usernames).unknown
         if unknown:
-            form.refuse("people", f"No active user named {unknown[0]} has access to {key}.")
+            form.refuse("people", messages.no_such_user(unknown[0], key))

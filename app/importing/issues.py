@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from app.importing import messages
+
 # The kind of link by which an issue names its parent.
 PARENT_LINK = "parent-child"
 # The kind of link to an issue that the text mentions, whether it is imported or not.
@@ -90,7 +92,7 @@ class Allowance:
         """Count a row; raises TooMuch for one too many."""
         self.taken += 1
         if self.most is not None and self.taken > self.most:
-            raise TooMuch(f"The file has more than {self.most:,} rows")
+            raise TooMuch(messages.too_many_rows(self.most))
 
 
 @dataclass(frozen=True, slots=True)

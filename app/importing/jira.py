@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
+from app.importing import messages
 from app.importing.issues import PARENT_LINK, Issue, IssueComment, IssueLink
 from app.importing.report import ImportReport
 from app.importing.table import Cells, Options, Sheet, Times, priority
@@ -54,7 +55,7 @@ def read(sheet: Sheet, options: Options, report: ImportReport) -> list[Issue]:
     blocks: list[tuple[str, str]] = []
     for where, row in sheet.rows:
         if KEY not in row or SUMMARY not in row:
-            report.refuse(where, "no key or no summary")
+            report.refuse(where, messages.NO_KEY_OR_SUMMARY)
             continue
         issue = _issue(where, row, keys, Times(options, report))
         issues.setdefault(issue.id, issue)
@@ -66,7 +67,7 @@ def read(sheet: Sheet, options: Options, report: ImportReport) -> list[Issue]:
             if link not in issues[blocked].links:
                 issues[blocked] = replace(issues[blocked], links=(*issues[blocked].links, link))
         else:
-            report.note(blocker, "blocks an issue that is not in the file", blocked)
+            report.note(blocker, messages.BLOCKS_MISSING_ISSUE, blocked)
     return list(issues.values())
 
 
@@ -113,11 +114,11 @@ def _issue(where: str, row: Cells, keys: dict[str, str], times: Times) -> Issue:
 def _sections(row: Cells) -> list[tuple[str, str]]:
     sections = [
         (heading, as_markdown(text))
-        for column, heading in (("Description", ""), ("Environment", "Environment"))
+        for column, heading in (("Description", ""), (messages.ENVIRONMENT, messages.ENVIRONMENT))
         for text in row.get(column, ())
     ]
     files = [_attachment(text) for text in row.get("Attachment", ())]
-    return [*sections, ("Attachments", "\n".join(files))] if files else sections
+    return [*sections, (messages.ATTACHMENTS, "\n".join(files))] if files else sections
 
 
 def _attachment(text: str) -> str:

@@ -7,6 +7,7 @@ from sqlalchemy import select
 from app.core.actor import Actor
 from app.core.errors import Conflict, DomainError
 from app.database.session import savepoint, session
+from app.importing import messages
 from app.importing.issues import MENTION_LINK, PARENT_LINK
 from app.importing.planning import Planned
 from app.importing.report import ImportReport
@@ -58,7 +59,7 @@ class RelationLinker:
                 continue
             kind = RELATED_WORDS.get(link.kind)
             if kind is None:
-                self.report.note(issue_id, "unknown dependency type", link.kind)
+                self.report.note(issue_id, messages.UNKNOWN_DEPENDENCY, link.kind)
             elif link.kind == MENTION_LINK and link.other_id not in self.ticket_ids:
                 continue
             elif kind is RelationType.BLOCKS:
@@ -74,7 +75,7 @@ class RelationLinker:
         source_id, target_id = self.ticket_ids.get(source), self.ticket_ids.get(target)
         if source_id is None or target_id is None:
             other = target if about == source else source
-            self.report.note(about, "depends on an issue that was not imported", other)
+            self.report.note(about, messages.DEPENDS_ON_MISSING_ISSUE, other)
             return
         edges = {(source_id, target_id, str(kind))}
         if kind is RelationType.RELATES_TO:
@@ -85,11 +86,11 @@ class RelationLinker:
             self.store(source_id, target_id, kind)
         except DomainError as error:
             if not _exists(error):
-                reason = f"relation rejected: {error.message}"
+                reason = messages.relation_rejected(error.message)
                 self.report.note(about, reason, target)
             return
         self.edges.update(dict.fromkeys(edges))
-        self.report.created[f"relations ({kind})"] += 1
+        self.report.created[messages.relations_of(kind)] += 1
 
     def store(self, source_id: str, target_id: str, kind: RelationType) -> None:
         with savepoint():

@@ -10,7 +10,7 @@ from app.core.context import telling_webhooks
 from app.core.errors import Gone, NotFound
 from app.core.lanes import Lane, require
 from app.database.session import reading
-from app.importing import formats, table
+from app.importing import formats, messages, table
 from app.importing import import_form as forms
 from app.importing.dry_run import DryRun
 from app.importing.import_form import COLUMN, HEADER, ImportForm
@@ -121,9 +121,7 @@ def _read_upload() -> Upload:
     except TooMuch as error:
         upload.form.refuse(
             "files",
-            f"{error}. An upload can have up to {forms.ROWS:,} rows and {MOST_OF_UPLOAD:,} "
-            "tickets, comments, labels and relations. Split the file, or ask an administrator to "
-            "run 'flask import-issues', which has no limit.",
+            messages.upload_too_large(error, forms.ROWS, MOST_OF_UPLOAD),
         )
     except ValueError as error:
         text = str(error)
@@ -138,7 +136,7 @@ def _plan(upload: Upload) -> list[Planned]:
 
     def mapper(header: tuple[str, ...], guessed: dict[str, str]) -> dict[str, str]:
         if len(set(header)) > MOST_COLUMNS:
-            raise ValueError(f"The file has more than {MOST_COLUMNS} columns")
+            raise ValueError(messages.too_many_columns(MOST_COLUMNS))
         upload.header = header
         is_same = upload.form.value(HEADER) == upload.header_key
         upload.mapping = submitted.mapping if is_same else guessed
@@ -155,7 +153,7 @@ def _plan(upload: Upload) -> list[Planned]:
     )
     rows = sum(issue.row_count for issue in issues)
     if rows > MOST_OF_UPLOAD:
-        raise TooMuch(f"The file has {rows:,} tickets, comments, labels and relations")
+        raise TooMuch(messages.too_much(rows))
     return plan(issues, upload.report)
 
 
@@ -212,7 +210,7 @@ def _column_fields(upload: Upload) -> list[dict[str, Any]]:
         {
             "name": f"{COLUMN}{name}",
             "label": name.replace("_", " ").capitalize(),
-            "options": [("", "No column"), *columns],
+            "options": [("", messages.NO_COLUMN), *columns],
             "value": upload.mapping.get(name, ""),
         }
         for name in table.FIELDS

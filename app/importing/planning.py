@@ -6,6 +6,7 @@ What does not fit becomes a ``relates_to`` relation and a note.
 
 from dataclasses import dataclass
 
+from app.importing import messages
 from app.importing.issues import PARENT_LINK, Issue
 from app.importing.report import ImportReport
 from app.tickets.models import TicketType
@@ -35,7 +36,7 @@ def plan(issues: list[Issue], report: ImportReport) -> list[Planned]:
             chain[current] = []
             acyclic = [parent for parent in parents[current] if parent not in chain]
             if len(acyclic) < len(parents[current]):
-                report.note(current, "is its own ancestor; parent removed")
+                report.note(current, messages.OWN_ANCESTOR)
             chain[current] = acyclic
             current = acyclic[0] if acyclic else None
         for issue_id, acyclic in reversed(chain.items()):
@@ -47,7 +48,7 @@ def plan(issues: list[Issue], report: ImportReport) -> list[Planned]:
 def _parents(issue: Issue, by_id: dict[str, Issue], report: ImportReport) -> list[str]:
     parents = [link.other_id for link in issue.links if link.kind == PARENT_LINK]
     for missing in (parent for parent in parents if parent not in by_id):
-        report.note(issue.id, "parent is not in the file", missing)
+        report.note(issue.id, messages.PARENT_NOT_IN_FILE, missing)
     return [parent for parent in dict.fromkeys(parents) if parent in by_id and parent != issue.id]
 
 
@@ -56,15 +57,11 @@ def _planned(
 ) -> Planned:
     related = list(others)
     for other in others:
-        report.note(issue.id, "second parent; added as a relation", other)
+        report.note(issue.id, messages.SECOND_PARENT, other)
     kind, parent_id = _level(issue, parent)
     if parent is not None and parent_id != parent.issue.id:
         related.append(parent.issue.id)
-        reason = (
-            "nested too deeply; moved to the story above, with its parent as a relation"
-            if parent_id
-            else "epic with a parent; the parent became a relation"
-        )
+        reason = messages.NESTED_TOO_DEEPLY if parent_id else messages.EPIC_WITH_PARENT
         report.note(issue.id, reason, parent.issue.id)
     return Planned(issue, kind, parent_id, tuple(related))
 

@@ -8,6 +8,7 @@ import orjson
 
 from app.core import text
 from app.core.ids import as_uuid
+from app.importing import messages
 
 # Bounds of ``SoFar``: different kinds and reasons, and the length of each text.
 MOST = 50
@@ -83,11 +84,11 @@ class ImportReport:
             ]
         lines += [
             f"{count:6d} {text.named(count, kind)}" for kind, count in self.created.items()
-        ] or ["nothing to import"]
+        ] or [messages.NOTHING_TO_IMPORT]
         reasons = self.reasons()
         if reasons:
-            lines.append("Changed during import:")
-        lines += [f"{one.count:6d} x {one.text} (such as {one.example})" for one in reasons]
+            lines.append(messages.CHANGED)
+        lines += [messages.reason(one.count, one.text, one.example) for one in reasons]
         return "\n".join(lines)
 
     def reasons(self) -> list[Reason]:
@@ -103,7 +104,7 @@ def _example(issue: str, detail: str) -> str:
     """What stands in the file, and where; nobody knows a row by the name that was made for it."""
     if not detail:
         return issue
-    return f"“{detail}”" if issue.startswith(UNNAMED) else f"“{detail}” in {issue}"
+    return f"“{detail}”" if issue.startswith(UNNAMED) else messages.detail_in(detail, issue)
 
 
 @dataclass(slots=True)

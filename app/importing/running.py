@@ -19,6 +19,7 @@ from app.core.actor import Actor
 from app.core.errors import DomainError, InvalidField
 from app.database.session import Prepared, reading, run_write, savepoint, session
 from app.files.adding import PreparedFile
+from app.importing import messages
 from app.importing.drafting import Drafter, DraftTicket
 from app.importing.file_links import StoredAs, with_stored
 from app.importing.issues import Issue
@@ -256,10 +257,10 @@ class Importer:
         """Whether the issue is imported already or was deleted, which the report then says."""
         if issue.id in self.ticket_ids:
             ticket = self._display_ids.get(issue.id, "")
-            self._add_row(issue, "already imported", ticket=ticket)
+            self._add_row(issue, messages.ALREADY_IMPORTED, ticket=ticket)
             return True
         if issue.is_deleted:
-            self.report.note(issue.id, "deleted in the other tracker; skipped")
+            self.report.note(issue.id, messages.DELETED_THERE)
             self._add_row(issue, "skipped")
             return True
         return False
@@ -363,7 +364,7 @@ class Importer:
         parent_id = self.ticket_ids.get(entry.parent_id)
         if parent_id is not None:
             return entry.type, parent_id
-        self.report.note(entry.issue.id, "parent was not imported", entry.parent_id)
+        self.report.note(entry.issue.id, messages.PARENT_NOT_IMPORTED, entry.parent_id)
         return TicketType.STORY, None
 
     def _label(self, name: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, tzinfo
 
-from app.importing import dates, words
+from app.importing import dates, messages, words
 from app.importing.issues import MEDIUM, PARENT_LINK, Issue, IssueComment, IssueLink, IssueSource
 from app.importing.report import UNNAMED, ImportReport
 
@@ -39,17 +39,17 @@ def read_cells(source: IssueSource, report: ImportReport, encoding: str = "utf-8
         text = source.content.decode(encoding)
     except (UnicodeDecodeError, LookupError) as error:
         name = "UTF-8" if encoding == "utf-8-sig" else encoding
-        raise ValueError(f"{source.name} is not {name}; select another encoding") from error
+        raise ValueError(messages.other_encoding(source.name, name)) from error
     csv.field_size_limit(LONGEST_CELL)
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text), strict=True)
     try:
         header = tuple(name.strip() for name in next(lines, []))
     except csv.Error as error:
-        raise ValueError(f"{source.name} is not CSV: {error}") from error
+        raise ValueError(messages.not_csv(source.name, error)) from error
     if not any(header):
-        raise ValueError(f"{source.name} has no header")
+        raise ValueError(messages.no_header(source.name))
     if len(header) > MOST_COLUMNS:
-        raise ValueError(f"{source.name} has more than {MOST_COLUMNS:,} columns")
+        raise ValueError(messages.file_has_too_many_columns(source.name, MOST_COLUMNS))
     return Sheet(header, tuple(_rows(lines, header, source, report)))
 
 
@@ -67,7 +67,7 @@ def _rows(
         try:
             row = next(lines, None)
         except csv.Error as error:
-            report.refuse(where, "not valid CSV; the rest was skipped", str(error))
+            report.refuse(where, messages.NOT_VALID_CSV, str(error))
             return
         if row is None:
             return
@@ -75,7 +75,7 @@ def _rows(
         if not any(cell.strip() for cell in row):
             continue
         if len(row) != len(header):
-            report.refuse(where, f"{len(row)} cells, but the header has {len(header)}")
+            report.refuse(where, messages.wrong_cells(len(row), len(header)))
             continue
         cells: Cells = {}
         for name, cell in zip(header, row, strict=True):
@@ -148,11 +148,11 @@ def checked(mapping: dict[str, str], header: tuple[str, ...]) -> dict[str, str]:
     """The mapping itself; raises ValueError where it does not fit the header."""
     for field, column in mapping.items():
         if field not in FIELDS:
-            raise ValueError(f"Unknown field: {field}. Fields: {', '.join(FIELDS)}.")
+            raise ValueError(messages.unknown_field(field, ", ".join(FIELDS)))
         if column not in header:
-            raise ValueError(f"Unknown column: {column}. Columns: {', '.join(header)}.")
+            raise ValueError(messages.unknown_column_of(column, ", ".join(header)))
     if "title" not in mapping:
-        raise ValueError(f"Which column is the title? Columns: {', '.join(header)}.")
+        raise ValueError(messages.title_column(", ".join(header)))
     return mapping
 
 
@@ -171,7 +171,7 @@ def read(
         cells = {field: row.get(column, []) for field, column in mapping.items()}
         first = {field: values[0].strip() for field, values in cells.items() if values}
         if "title" not in first:
-            report.refuse(where, "no title")
+            report.refuse(where, messages.NO_TITLE)
             continue
         issues.append(_issue(where, first, cells, Times(options, report)))
     return _with_parents_by_title(issues)
@@ -219,14 +219,14 @@ class Times:
 
     def _keep_unread(self, issue: str, name: str, value: str) -> None:
         self.unread.append(f"{name} {value}")
-        self.report.note(issue, "unknown date format; kept in the description", value)
+        self.report.note(issue, messages.UNKNOWN_DATE_FORMAT, value)
 
 
 def priority(issue: str, word: str, report: ImportReport) -> int:
     """The priority that a word means; medium and a note if it is unknown."""
     level = words.urgency(word)
     if level is None:
-        report.note(issue, "unknown priority; set to medium", word)
+        report.note(issue, messages.UNKNOWN_PRIORITY, word)
         return MEDIUM
     return level
 

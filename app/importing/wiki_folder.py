@@ -24,12 +24,12 @@ from app.core.actor import Actor
 from app.core.context import telling_webhooks
 from app.core.errors import DomainError
 from app.database.session import reading, savepoint, session, transaction
+from app.importing import messages
 from app.projects.command_line import WITHOUT_WEBHOOKS, acting_human, live_project_id
 from app.wiki import service, slugs
 from app.wiki.models import WikiPage
 
 BATCH = 25
-SUMMARY = "Imported"
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*\n", re.DOTALL | re.MULTILINE)
 _ENTRY = re.compile(r"([A-Za-z_][A-Za-z0-9_-]*):[ \t]*(.*)")
@@ -75,11 +75,11 @@ def read(folder: Path, report: WikiImportReport) -> list[SourceFile]:
         try:
             content = path.read_text(encoding="utf-8").replace("\x00", "")
         except (OSError, UnicodeDecodeError) as error:
-            report.notes.append((name, f"cannot be read ({error})"))
+            report.notes.append((name, messages.cannot_be_read(error)))
             continue
         source = _source(name, content)
         if source.slug in slugs_in_use:
-            report.notes.append((name, f"same slug as another file ({source.slug}); skipped"))
+            report.notes.append((name, messages.same_slug(source.slug)))
             continue
         slugs_in_use.add(source.slug)
         sources.append(source)
@@ -147,13 +147,13 @@ def _wikilink(
     base = "" if path.startswith("/") else posixpath.dirname(source.path)
     resolved = posixpath.normpath(posixpath.join(base, path.lstrip("/")))
     if _is_no_page(path, resolved):
-        report.notes.append((source.path, f"links to a file that is not a page ({target})"))
+        report.notes.append((source.path, messages.link_to_no_page(target)))
         return f"`{path}`" if label.strip("`") == path else f"{label} (`{path}`)"
     if not path.endswith(".md"):
         return match.group(0)
     slug = by_path.get(resolved.removesuffix(".md").replace("--", "/"))
     if slug is None:
-        report.notes.append((source.path, f"links to a missing file ({target})"))
+        report.notes.append((source.path, messages.link_to_missing_file(target)))
         return match.group(0)
     return f"[[{slug}|{label.replace('|', '/')}]]"
 
@@ -182,7 +182,7 @@ def run(
                     with savepoint():
                         report.counts[_write(actor, project_id, source, body)] += 1
                 except DomainError as error:
-                    report.notes.append((source.path, f"rejected: {error.message}"))
+                    report.notes.append((source.path, messages.rejected(error.message)))
                 progress(1)
 
 
@@ -197,12 +197,12 @@ def _write(actor: Actor, project_id: str | None, source: SourceFile, body: str) 
         service.create_page(
             actor, title=source.title, slug=source.slug, body=body, project_id=project_id
         )
-        return "pages created"
+        return messages.PAGES_CREATED
     before = session.get_one(WikiPage, page_id).revision_number
     after = service.update_page(
-        actor, page_id, title=source.title, body=body, summary=SUMMARY
+        actor, page_id, title=source.title, body=body, summary=messages.IMPORTED
     ).revision_number
-    return "pages unchanged" if after == before else "pages with a new revision"
+    return messages.PAGES_UNCHANGED if after == before else messages.PAGES_REVISED
 
 
 @click.command("import-wiki")
@@ -222,7 +222,7 @@ def import_wiki(
         project_id = live_project_id(key) if key else None
     report = WikiImportReport()
     sources = read(folder, report)
-    progress = click.progressbar(length=len(sources), label="Importing", file=sys.stderr)
+    progress = click.progressbar(length=len(sources), label=messages.IMPORTING, file=sys.stderr)
     with progress as bar, telling_webhooks(not without_webhooks):
         run(actor, project_id, sources, report, bar.update)
     click.echo(report.as_text())

@@ -25,6 +25,7 @@ from app.database.locks import Lock, acquire, database_ms
 from app.database.session import Base, run_write, session
 from app.files.sweeping import ContentSweep
 from app.integrations.models import CodeChange, CodeCheck, CodeConnection, CodeDelivery
+from app.jobs import messages
 from app.mail.models import Mail, MailState
 from app.webhooks.models import OutboxEntry, OutboxState, Webhook
 
@@ -288,6 +289,6 @@ def sweep_command(name: str | None, as_json: bool) -> None:
         if as_json:
             click.echo(json.dumps({"sweeper": one, "ran": swept is not None, "deleted": deleted}))
         elif deleted is None:
-            click.echo(f"{one}: already running in another process")
+            click.echo(messages.already_running(one))
         else:
-            click.echo(f"{one}: {deleted} deleted")
+            click.echo(messages.swept(one, deleted))

@@ -14,6 +14,7 @@ from app.audit.checkpoints import AuditCheckpoint, CoveredEvent
 from app.audit.models import AuditEvent
 from app.core import ids
 from app.database.session import reading, session
+from app.jobs import messages
 from app.jobs.checkpointing import FIRST_ID, LATE_MS
 
 # Checkpoints that are read at once.
@@ -88,7 +89,7 @@ class _Coverage:
             if ids.created_ms(event_id) >= oldest:
                 break
             del self._without[event_id]
-            self._verdict.add(f"Event {event_id} was inserted: no checkpoint has it.")
+            self._verdict.add(messages.event_inserted(event_id))
 
     def finish(self) -> None:
         self._verdict.uncovered = len(self._without) + (self._next is not None)
@@ -136,9 +137,9 @@ def verify(
             ).all()
             for checkpoint in batch:
                 if checkpoint.sequence != expected:
-                    verdict.add(f"Checkpoint {expected} is missing.")
+                    verdict.add(messages.checkpoint_missing(expected))
                 elif checkpoint.previous != hash_before:
-                    verdict.add(f"Checkpoint {expected} does not follow the one before.")
+                    verdict.add(messages.checkpoint_not_following(expected))
                 _check_seal(checkpoint, public_keys, known, verdict)
                 entries = _check_events(checkpoint, verdict)
                 coverage.add(checkpoint, entries)
@@ -153,10 +154,7 @@ def verify(
         coverage.finish()
     last = max(known, default=0)
     if last >= expected:
-        verdict.add(
-            f"Checkpoints {expected} to {last} are in {file} and not in the database: "
-            "the end of the log was cut off, or an older backup was restored."
-        )
+        verdict.add(messages.checkpoints_cut_off(expected, last, str(file)))
     return verdict
 
 
@@ -168,13 +166,13 @@ def _check_seal(
 ) -> None:
     sequence = checkpoint.sequence
     if merkle.digest(checkpoint.body) != checkpoint.hash:
-        verdict.add(f"Checkpoint {sequence} was changed: its hash does not match.")
+        verdict.add(messages.checkpoint_changed(sequence))
     elif not checkpoints.is_signed(checkpoint):
-        verdict.add(f"Checkpoint {sequence} has no valid signature.")
+        verdict.add(messages.checkpoint_unsigned(sequence))
     elif checkpoint.public_key not in public_keys:
-        verdict.add(f"Checkpoint {sequence} is signed by a different key, {checkpoint.public_key}.")
+        verdict.add(messages.checkpoint_of_another_key(sequence, checkpoint.public_key))
     if known.get(sequence, checkpoint.hash) != checkpoint.hash:
-        verdict.add(f"Checkpoint {sequence} differs from the one in the file of checkpoints.")
+        verdict.add(messages.checkpoint_differs_from_file(sequence))
 
 
 def _check_events(checkpoint: AuditCheckpoint, verdict: LogVerdict) -> list[CoveredEvent]:
@@ -182,23 +180,23 @@ def _check_events(checkpoint: AuditCheckpoint, verdict: LogVerdict) -> list[Cove
     try:
         entries = checkpoints.entries_of(checkpoint.entries)
     except ValueError:
-        verdict.add(f"Checkpoint {sequence} was changed: its list of events is broken.")
+        verdict.add(messages.checkpoint_list_broken(sequence))
         return []
     rows = checkpoints.rows_of([entry.event_id for entry in entries])
     leaves, is_whole = [], True
     for entry in entries:
         row = rows.get(entry.event_id)
         if row is None:
-            verdict.add(f"Event {entry.event_id} was removed (checkpoint {sequence}).")
+            verdict.add(messages.event_removed(entry.event_id, sequence))
             is_whole = False
             continue
         leaf = merkle.leaf(checkpoints.leaf_content(row))
         if not checkpoints.is_mark_of(entry.mark, leaf):
-            verdict.add(f"Event {entry.event_id} was changed (checkpoint {sequence}).")
+            verdict.add(messages.event_changed(entry.event_id, sequence))
             is_whole = False
         leaves.append(leaf)
     if is_whole and _tree_of(entries, leaves) != _tree_stated(checkpoint):
-        verdict.add(f"Checkpoint {sequence} was changed: its root does not match its events.")
+        verdict.add(messages.checkpoint_root_wrong(sequence))
     return entries
 
 

@@ -26,6 +26,7 @@ from app.core.lanes import LONG_THREADS, Lane, LaneRequired, run
 from app.core.waiting import Waiting, run_waiting
 from app.http.multipart import FRAME_BYTES, is_upload
 from app.jobs.scheduler import Jobs
+from app.serving import messages
 from app.serving.client_limits import UNREAD_SECONDS, ClientLimits
 from app.serving.uploads import BodyLimit, ClientLeft, FailedBody, Receive, receive_body
 from app.serving.waiting import WaitingRequests, disconnected
@@ -144,7 +145,7 @@ class Application:
             return
         except Exception:
             log.exception("a request was not answered")
-            response = refusal(DomainError("Something went wrong on our side."))
+            response = refusal(DomainError(messages.WENT_WRONG))
         if isinstance(body, FailedBody):
             # The rest of the body would be read as the next request.
             response.headers.append(CLOSE)

@@ -15,6 +15,7 @@ from app.core.context import request_id
 from app.core.errors import DomainError
 from app.database.session import run_write
 from app.sample.sample import load_sample
+from app.serving import messages
 from app.serving.parent import prepare_database, serve
 
 USERNAME = "demo"
@@ -46,4 +47,4 @@ def _populate() -> None:
         run_write(lambda: load_sample(actor, settings=settings))
     except DomainError as error:
         raise click.ClickException(error.message) from error
-    click.echo(f"Log in as {USERNAME} with the password {password}")
+    click.echo(messages.log_in_as(USERNAME, password))

@@ -36,6 +36,7 @@ from app.database.locks import ServerRuns, sole_use_of
 from app.database.session import db, reading, run_write, session
 from app.database.writer_lock import writer_lock
 from app.search import reindexing
+from app.serving import messages
 from app.serving.asgi import STOPPING
 from app.serving.worker import GRACE_SECONDS, keep_ready, work
 from app.webhooks import outbox
@@ -98,7 +99,7 @@ def _supervise(settings: Settings, needs_setup: bool) -> None:
                 log.error("a worker ended unexpectedly", extra={"exit_code": worker.exitcode})
                 now = time.monotonic()
                 if now - replaced_at[number] < CRASH_SECONDS:
-                    raise click.ClickException("Workers keep stopping right after they start.")
+                    raise click.ClickException(messages.WORKERS_STOP)
                 replaced_at[number] = now
                 workers[number] = _start_worker(settings, number)
     finally:
@@ -140,15 +141,12 @@ def _only_server_on(database: Path | None) -> Iterator[None]:
     """
     for path in [Path(f"{database}{suffix}") for suffix in DATABASE_FILES] if database else ():
         if path.exists() and not os.access(path, os.R_OK | os.W_OK):
-            raise click.ClickException(f"{path} must be a file that this user can write to.")
+            raise click.ClickException(messages.not_writable(str(path)))
     try:
         with sole_use_of(database, patience=TAKEOVER_SECONDS):
             yield
     except ServerRuns as error:
-        raise click.ClickException(
-            f"Another server (process {error.process}) already serves {database}; "
-            "SQLite allows one."
-        ) from error
+        raise click.ClickException(messages.already_served(error.process, str(database))) from error
 
 
 def _check_address(host: str, port: int) -> None:
@@ -163,10 +161,10 @@ def _check_address(host: str, port: int) -> None:
             probe.bind((host, port))
         except OSError as error:
             reasons = {
-                errno.EADDRINUSE: f"PORT {port} is in use. Choose another one.",
-                errno.EACCES: f"PORT {port} needs privileges. Choose one above 1023.",
+                errno.EADDRINUSE: messages.port_in_use(port),
+                errno.EACCES: messages.port_needs_privileges(port),
             }
-            reason = reasons.get(error.errno or 0, f"Cannot listen on HOST ({error}).")
+            reason = reasons.get(error.errno or 0, messages.cannot_listen(str(error)))
             raise click.ClickException(reason) from None
 
 
@@ -189,9 +187,9 @@ def prepare_database(app: Flask) -> bool:
                 return session.scalar(human) is None
         except OperationalError as error:
             first_line = str(error.orig).partition("\n")[0]
-            raise click.ClickException(f"The database cannot be reached: {first_line}") from None
+            raise click.ClickException(messages.database_unreachable(first_line)) from None
         except Unavailable as error:
-            raise click.ClickException("The database cannot be written to.") from error
+            raise click.ClickException(messages.DATABASE_NOT_WRITABLE) from error
         except CommandError as error:
             raise click.ClickException(
                 f"Cannot use the database: {error}. If a newer release made it, start that release "
@@ -228,8 +226,8 @@ def _say_when_up(settings: Settings, needs_setup: bool) -> None:
         except OSError:
             continue
         if needs_setup:
-            click.echo(f"{settings.app_name} is ready. Set it up at {settings.base_url}/setup")
-            click.echo(f"From another machine, you need the setup code {code(settings)}")
+            click.echo(messages.ready_to_set_up(settings.app_name, settings.base_url))
+            click.echo(messages.needs_code(code(settings)))
         else:
-            click.echo(f"{settings.app_name} is ready at {settings.base_url}")
+            click.echo(messages.ready(settings.app_name, settings.base_url))
         return

@@ -19,6 +19,7 @@ from app.core.errors import (
     RequestTooLarge,
     Unavailable,
 )
+from app.serving import messages
 from app.serving.wsgi import Message
 
 # An upload that takes longer counts as slow.
@@ -83,7 +84,7 @@ async def receive_body(
     except (RateLimited, RequestTooLarge) as refused:
         error = refused
     except OSError:
-        error = Unavailable("The file cannot be stored. The disk may be full.")
+        error = Unavailable(messages.FILE_NOT_STORED)
     except BaseException:
         upload.close()
         raise

@@ -5,13 +5,20 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from app.importing import messages
+
 # Deeper content becomes plain text.
 MOST_DEPTH = 40
 _ESCAPED = re.compile(r"([\\`*_\[\]<>])")
 _LANGUAGE = re.compile(r"\w{1,30}")
 _LISTS = ("bulletList", "orderedList", "taskList", "decisionList")
 _MEDIA = frozenset({"media", "mediaInline"})
-_PANELS = {"warning": "Warning", "error": "Error", "success": "Success", "note": "Note"}
+_PANELS = {
+    "warning": messages.WARNING,
+    "error": messages.ERROR,
+    "success": messages.SUCCESS,
+    "note": messages.NOTE,
+}
 
 Node = Mapping[str, Any]
 

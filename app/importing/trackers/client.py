@@ -20,6 +20,7 @@ from urllib3 import BaseHTTPResponse, PoolManager, Timeout
 from urllib3.exceptions import HTTPError, SSLError
 from urllib3.util import parse_url
 
+from app.importing import messages
 from app.webhooks.connecting import trusting
 
 CONNECT_SECONDS = 10.0
@@ -54,10 +55,7 @@ class Elsewhere(TrackerError):
     """An answer names an address of another host, which got no request."""
 
     def __init__(self, tracker: str, url: str) -> None:
-        super().__init__(
-            f"{tracker} sent an address of another host. It was not followed, as the token would "
-            "go there."
-        )
+        super().__init__(messages.other_host(tracker))
         self.url = url
 
 
@@ -98,7 +96,7 @@ class Waits:
 
     def wait(self, seconds: float, reason: str) -> None:
         if seconds >= SHORTEST_LIMIT_WAIT * 5:
-            self._tell(f"{reason}; waiting {round(seconds)} s")
+            self._tell(messages.waiting(reason, round(seconds)))
         self.sleep(seconds)
 
     @staticmethod
@@ -165,8 +163,7 @@ class ApiClient:
                 status, headers, content = self._exchange(method, url, body, receive)
             except SSLError as problem:
                 raise TrackerError(
-                    f"The certificate of {self.tracker} was rejected: {_in_words(problem)}. If it "
-                    "is of a private authority, name that with --ca-bundle."
+                    messages.certificate_rejected(self.tracker, _in_words(problem))
                 ) from problem
             except (HTTPError, OSError) as problem:
                 failures = self._failed(failures, _in_words(problem))
@@ -178,10 +175,10 @@ class ApiClient:
             elif status in _REDIRECTS and method == "GET":
                 redirects += 1
                 if redirects > MOST_REDIRECTS:
-                    raise TrackerError(f"{self.tracker} redirects again and again.")
+                    raise TrackerError(messages.redirects_again(self.tracker))
                 url = self._own(urljoin(url, headers.get("location", "")))
             elif status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-                failures = self._failed(failures, f"HTTP {status}")
+                failures = self._failed(failures, messages.http_status(status))
             elif status >= HTTPStatus.MULTIPLE_CHOICES:
                 raise Refused(status, self._refusal(status, content))
             elif receive is not None:
@@ -190,7 +187,7 @@ class ApiClient:
                 try:
                     return ApiAnswer(parsed(content), headers)
                 except ValueError:
-                    failures = self._failed(failures, "the answer is not JSON")
+                    failures = self._failed(failures, messages.ANSWER_NOT_JSON)
 
     def _own(self, url: str) -> str:
         """The URL itself; raises TrackerError if it leads to another host."""
@@ -243,10 +240,7 @@ class ApiClient:
         """Wait before another attempt; raises TrackerError after the last one."""
         failures += 1
         if failures >= ATTEMPTS:
-            raise TrackerError(
-                f"{self.tracker} did not answer {ATTEMPTS} times: {problem}. Run the same command "
-                "again to continue."
-            )
+            raise TrackerError(messages.did_not_answer(self.tracker, ATTEMPTS, problem))
         spread = random.uniform(0.75, 1.25)  # noqa: S311 - spreads attempts
         self.waits.wait(BACKOFF_SECONDS * 2 ** (failures - 1) * spread, problem)
         return failures
@@ -265,25 +259,18 @@ class ApiClient:
     def _wait_for_limit(self, wait: float, waits: int) -> None:
         if wait > LONGEST_WAIT or waits > MOST_WAITS:
             minutes = max(1, round(wait / 60))
-            raise LimitReached(
-                f"The limit of requests to {self.tracker} is reached. Run the same command again "
-                f"in {minutes} minutes to continue."
-            )
-        self.waits.wait(
-            max(wait, SHORTEST_LIMIT_WAIT), f"The limit of requests to {self.tracker} is reached"
-        )
+            raise LimitReached(messages.limit_reached(self.tracker, minutes))
+        self.waits.wait(max(wait, SHORTEST_LIMIT_WAIT), messages.limit_reached_now(self.tracker))
 
     def _refusal(self, status: int, content: bytes) -> str:
         if status == HTTPStatus.UNAUTHORIZED:
-            return f"{self.tracker} does not accept the token (HTTP 401)."
+            return messages.token_not_accepted(self.tracker)
         said = _message(content)
         if status == HTTPStatus.FORBIDDEN:
-            return f"The token may not read this in {self.tracker} (HTTP 403){said}."
+            return messages.token_may_not_read(self.tracker, said)
         if status == HTTPStatus.NOT_FOUND:
-            return (
-                f"{self.tracker} has no such project, or the token may not see it (HTTP 404){said}."
-            )
-        return f"{self.tracker} answered HTTP {status}{said}."
+            return messages.no_such_project(self.tracker, said)
+        return messages.answered(self.tracker, status, said)
 
 
 def checked_base(base: str) -> str:
@@ -299,9 +286,9 @@ def checked_base(base: str) -> str:
     except ValueError:
         is_fine = False
     if not is_fine:
-        raise TrackerError("The address must be such as https://tracker.example.com.")
+        raise TrackerError(messages.ADDRESS_INVALID)
     if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOCAL):
-        raise TrackerError("The address must begin with https://, as the token is sent there.")
+        raise TrackerError(messages.ADDRESS_NOT_HTTPS)
     return base
 
 

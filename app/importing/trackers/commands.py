@@ -18,7 +18,7 @@ from app.core.actor import Actor
 from app.core.clock import iso
 from app.core.context import telling_webhooks
 from app.database.session import reading
-from app.importing import dates
+from app.importing import dates, messages
 from app.importing.command_options import NAMED_USERS, named_users
 from app.importing.drafting import People
 from app.importing.dry_run import DryRun
@@ -76,7 +76,7 @@ def _since(_context: Any, _option: Any, value: str | None) -> int | None:
     try:
         return dates.moment(value)
     except (ValueError, OverflowError) as error:
-        raise click.BadParameter("Use a day or time such as 2026-11-01.") from error
+        raise click.BadParameter(messages.USE_A_DAY) from error
 
 
 _OPTIONS = (
@@ -128,7 +128,7 @@ def _common(command: Callable[..., None]) -> Callable[..., None]:
             raise click.ClickException(str(error)) from error
         except OSError as error:
             reason = error.strerror or type(error).__name__
-            raise click.ClickException(f"The download cannot be kept: {reason}.") from error
+            raise click.ClickException(messages.download_not_kept(reason)) from error
 
     for option in reversed(_OPTIONS):
         gathered = option(gathered)
@@ -155,7 +155,7 @@ def import_github(options: MoveOptions, repository: str, url: str) -> None:
     The token is read from GITHUB_TOKEN, or asked for. Leave it empty for a public repository.
     Interrupted, the same command continues.
     """
-    token = _token("GITHUB_TOKEN", "GitHub token (empty for a public repository)", optional=True)
+    token = _token("GITHUB_TOKEN", messages.ASK_GITHUB_TOKEN, optional=True)
     connection = ApiConnection(
         github.TITLE,
         url,
@@ -183,7 +183,7 @@ def import_gitlab(options: MoveOptions, gitlab_project: str, url: str) -> None:
     The token is read from GITLAB_TOKEN, or asked for. Leave it empty for a public project.
     Interrupted, the same command continues.
     """
-    token = _token("GITLAB_TOKEN", "GitLab token (empty for a public project)", optional=True)
+    token = _token("GITLAB_TOKEN", messages.ASK_GITLAB_TOKEN, optional=True)
     connection = ApiConnection(
         gitlab.TITLE,
         url,
@@ -211,8 +211,8 @@ def import_jira(options: MoveOptions, jira_project: str, url: str, account: str)
     The token is read from JIRA_TOKEN, or asked for. Interrupted, the same command continues.
     """
     if not account and (urlsplit(url).hostname or "").endswith(".atlassian.net"):
-        raise click.UsageError("Jira Cloud needs --account, the email address of the token.")
-    token = _token("JIRA_TOKEN", "Jira token")
+        raise click.UsageError(messages.JIRA_CLOUD_NEEDS_ACCOUNT)
+    token = _token("JIRA_TOKEN", messages.ASK_JIRA_TOKEN)
     connection = ApiConnection(
         jira_api.TITLE,
         url,
@@ -242,7 +242,7 @@ def import_linear(options: MoveOptions, team: str, url: str) -> None:
 
     The key is read from LINEAR_API_KEY, or asked for. Interrupted, the same command continues.
     """
-    token = _token("LINEAR_API_KEY", "Linear API key")
+    token = _token("LINEAR_API_KEY", messages.ASK_LINEAR_KEY)
     connection = ApiConnection(
         linear.TITLE,
         url,
@@ -273,7 +273,7 @@ def _token(variable: str, question: str, *, optional: bool = False) -> str:
         )
     token = str(token).strip()
     if not (token.isascii() and token.isprintable()) or (not token and not optional):
-        raise click.ClickException("This is no token.")
+        raise click.ClickException(messages.NO_TOKEN)
     return token
 
 
@@ -286,9 +286,7 @@ def _move(
         usernames = named_users(options.known, options.users_file)
         unknown = People(project_id, usernames).unknown
     if unknown:
-        raise click.ClickException(
-            f"No active user named {unknown[0]} has access to {options.key}."
-        )
+        raise click.ClickException(messages.no_such_user(unknown[0], options.key))
     client = ApiClient(
         connection.title,
         connection.base,
@@ -315,9 +313,7 @@ def _move(
         report = _import(options, tracker, file, actor, project_id, usernames, supply)
         is_done = not options.dry_run
     except KeyboardInterrupt as interrupt:
-        raise click.ClickException(
-            "Interrupted. Run the same command again to continue."
-        ) from interrupt
+        raise click.ClickException(messages.INTERRUPTED) from interrupt
     finally:
         file.close(remove=is_done)
     _print(options, report)
@@ -326,7 +322,7 @@ def _move(
 def _download(tracker: Tracker, file: DownloadFile) -> None:
     if file.has_earlier:
         when = iso(round(file.started_at * 1000))[:16].replace("T", " ")
-        _tell(f"Continuing with the download of {when} UTC; --fresh starts again")
+        _tell(messages.continuing(when))
     is_terminal = sys.stderr.isatty()
 
     def tell(step: str, count: int) -> None:
@@ -354,7 +350,7 @@ def _import(
     planned = plan(unique(issues, report), report)
     kind = DryRun if options.dry_run else Importer
     importer = kind(actor, project_id, report, usernames, supply=supply)
-    label = "Previewing" if options.dry_run else "Importing"
+    label = messages.PREVIEWING if options.dry_run else messages.IMPORTING
     progress = click.progressbar(length=len(planned), label=label, file=sys.stderr)
     with progress as bar, telling_webhooks(not options.without_webhooks):
         try:
@@ -376,8 +372,8 @@ def _print(options: MoveOptions, report: ImportReport) -> None:
                 click.echo(row.as_text())
             left = len(report.rows) - SHOWN_ROWS
             if left > 0:
-                click.echo(f"... and {left:,} more; --verbose lists all")
-        click.echo("Preview: nothing was imported. The download is kept for the import.")
+                click.echo(messages.and_more(left))
+        click.echo(messages.PREVIEW_AND_DOWNLOAD_KEPT)
     click.echo(report.as_text(verbose=options.verbose))
 
 

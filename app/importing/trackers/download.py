@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from app.importing import messages
 from app.importing.issues import Issue
 from app.importing.report import ImportReport
 from app.importing.trackers.client import PARALLEL, Refused, TrackerError
@@ -44,7 +45,7 @@ def download(tracker: Tracker, file: DownloadFile, tell: Callable[[str, int], No
             position = file.position(step.name)
             page = step.fetch(position)
             if page.next is not None and page.next == position:
-                raise TrackerError(f"{tracker.title} names the same page as the next one again.")
+                raise TrackerError(messages.same_page_again(tracker.title))
             file.append(step.name, page)
             tell(step.name, file.count(step.name))
 

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 
 import orjson
 
+from app.importing import messages
 from app.importing.trackers.client import TrackerError
 
 FOLDER = "imports"
@@ -94,7 +95,7 @@ class DownloadFile:
     def append(self, step: str, page: FetchedPage) -> None:
         """Keep a page; raises TrackerError if the download gets too large."""
         if self._pages >= MOST_PAGES:
-            raise TrackerError(f"The download has more than {MOST_PAGES:,} pages.")
+            raise TrackerError(messages.too_many_pages(MOST_PAGES))
         self._write({"step": step, "items": page.items, "next": page.next})
         self._note(step, page.items, page.next)
 
@@ -102,7 +103,7 @@ class DownloadFile:
         self._file.write(orjson.dumps(entry) + b"\n")
         self._file.flush()
         if self._file.tell() > MOST_BYTES:
-            raise TrackerError("The download is larger than 8 GiB. Use --since to import less.")
+            raise TrackerError(messages.DOWNLOAD_TOO_LARGE)
 
     def items(self, step: str) -> Iterator[Any]:
         """The items of a step that are downloaded, in order."""
@@ -127,7 +128,5 @@ def _opened(path: Path) -> BinaryIO:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         file.close()
-        raise TrackerError(
-            "Another run is importing the same issues. Wait until it ends."
-        ) from error
+        raise TrackerError(messages.OTHER_RUN_IMPORTS) from error
     return file

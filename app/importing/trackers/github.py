@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from app.core.clock import iso
-from app.importing import dates, github
+from app.importing import dates, github, messages
 from app.importing.issues import Issue, IssueComment, IssueLink
 from app.importing.report import ImportReport
 from app.importing.trackers.client import UNKNOWN_WAIT, ApiClient, TrackerError, limit_wait
@@ -83,7 +83,7 @@ class GitHub:
         self, client: ApiClient, repository: str, *, since: int | None, with_history: bool
     ) -> None:
         if not _REPOSITORY.fullmatch(repository):
-            raise TrackerError("Name the repository as owner/name.")
+            raise TrackerError(messages.NAME_REPOSITORY)
         self._client = client
         self._path = f"/repos/{repository}"
         self._since = since
@@ -166,7 +166,7 @@ class GitHub:
             number = int(one["number"])
             parts[number].address = one["html_url"]
             if one["is_pull"]:
-                report.note(f"#{number}", "pull request; skipped")
+                report.note(f"#{number}", messages.PULL_REQUEST)
                 for closed in dict.fromkeys(_CLOSES.findall(one["body"])):
                     title = as_link_text(f"#{number} {one['title'] or ''}")
                     parts[int(closed)].pages.append((title, one["html_url"]))
@@ -178,7 +178,7 @@ class GitHub:
             try:
                 comments[name].append(github.comment_of(one))
             except (ValueError, OverflowError):
-                report.note(name, "comment with a time that cannot be read; skipped")
+                report.note(name, messages.COMMENT_WITHOUT_TIME)
         for one in file.items("blockers"):
             parts[one["number"]].links.append(IssueLink("blocks", github.name_of(one["url"])))
         for one in once(file.items("events")):
@@ -274,22 +274,22 @@ def _change(entry: dict[str, Any]) -> str:
     """What an event did, in words; nothing for one that changed no field."""
     commit = str(entry.get("commit_id") or "")[:12]
     reason = str(entry.get("state_reason") or "").replace("_", " ")
-    by = f" by commit {commit}" if commit else ""
+    by = messages.by_commit(commit) if commit else ""
     rename, milestone = entry.get("rename"), entry.get("milestone")
     old, new = (rename.get("from"), rename.get("to")) if isinstance(rename, dict) else ("", "")
     words = {
-        "labeled": f"added label {_name(entry.get('label'))}",
-        "unlabeled": f"removed label {_name(entry.get('label'))}",
-        "assigned": f"assigned {_person(entry.get('assignee'))['login']}",
-        "unassigned": f"unassigned {_person(entry.get('assignee'))['login']}",
-        "milestoned": f"added it to milestone {_title_of(milestone)}",
-        "demilestoned": f"removed it from milestone {_title_of(milestone)}",
+        "labeled": messages.label_added(_name(entry.get("label"))),
+        "unlabeled": messages.label_removed(_name(entry.get("label"))),
+        "assigned": messages.assigned(_person(entry.get("assignee"))["login"]),
+        "unassigned": messages.unassigned(_person(entry.get("assignee"))["login"]),
+        "milestoned": messages.milestone_added(_title_of(milestone)),
+        "demilestoned": messages.milestone_removed(_title_of(milestone)),
         "renamed": f"changed the title from “{old}” to “{new}”",
         "closed": f"closed it{f' as {reason}' if reason else ''}{by}",
-        "reopened": "reopened it",
-        "referenced": f"mentioned it in commit {commit}" if commit else "",
-        "marked_as_duplicate": "marked it as a duplicate",
-        "transferred": "moved it here",
+        "reopened": messages.REOPENED,
+        "referenced": messages.mentioned_in(commit) if commit else "",
+        "marked_as_duplicate": messages.MARKED_DUPLICATE,
+        "transferred": messages.MOVED_HERE,
     }
     return words.get(str(entry.get("event")), "")
 

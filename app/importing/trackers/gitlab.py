@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from app.core.clock import iso
-from app.importing import dates
+from app.importing import dates, messages
 from app.importing.issues import PARENT_LINK, Issue, IssueComment, IssueLink
 from app.importing.report import ImportReport
 from app.importing.trackers.client import ApiAnswer, ApiClient, Refused, TrackerError
@@ -61,7 +61,7 @@ class GitLab:
     ) -> None:
         project = project.strip("/")
         if not _PROJECT.fullmatch(project):
-            raise TrackerError("Name the project as group/name.")
+            raise TrackerError(messages.NAME_GITLAB_PROJECT)
         self._client = client
         self._project = project
         self._path = f"{API}projects/{quote(project, safe='')}"
@@ -165,12 +165,10 @@ class GitLab:
             try:
                 issue = self._issue(where, one, tuple(comments[one["iid"]]), epics)
             except (ValueError, OverflowError, TypeError, KeyError) as error:
-                report.refuse(f"#{one['iid']}", "not an issue", str(error))
+                report.refuse(f"#{one['iid']}", messages.NOT_AN_ISSUE, str(error))
                 continue
             if one["confidential"] or one["iid"] in confidential:
-                report.note(
-                    issue.id, "confidential there; everybody who sees the project can read it here"
-                )
+                report.note(issue.id, messages.CONFIDENTIAL)
             own = parts[one["iid"]]
             own.address = one["web_url"]
             references = IssueReferences(
@@ -190,16 +188,16 @@ class GitLab:
         epics: dict[str, Issue],
     ) -> Issue:
         people = one["assignees"]
-        origins = [f"also assigned to {', '.join(people[1:])}"] if people[1:] else []
+        origins = [messages.also_assigned_to(", ".join(people[1:]))] if people[1:] else []
         if one["weight"] is not None:
-            origins.append(f"weight {one['weight']}")
+            origins.append(messages.weight(one["weight"]))
         links: tuple[IssueLink, ...] = ()
         above = one["epic"] or one["milestone"]
         if above:
             links = (IssueLink(PARENT_LINK, above["id"]),)
             epics.setdefault(above["id"], _epic(above, where))
         if one["epic"] and one["milestone"]:
-            origins.append(f"milestone {one['milestone']['title']}")
+            origins.append(messages.milestone(one["milestone"]["title"]))
         body = self._text(one["body"])
         return Issue(
             id=one["name"],
@@ -339,13 +337,13 @@ def _slim_request(entry: dict[str, Any]) -> dict[str, Any] | None:
 
 def _slim_label_event(entry: dict[str, Any]) -> dict[str, Any] | None:
     label = entry.get("label")
-    name = label.get("name") if isinstance(label, dict) else "that was deleted"
+    name = label.get("name") if isinstance(label, dict) else messages.THAT_WAS_DELETED
     verb = "added" if entry.get("action") == "add" else "removed"
-    return _slim_event(entry, f"{verb} label {name}")
+    return _slim_event(entry, messages.labels_changed(verb, str(name)))
 
 
 def _slim_state_event(entry: dict[str, Any]) -> dict[str, Any] | None:
-    return _slim_event(entry, f"{entry.get('state') or 'changed'} it")
+    return _slim_event(entry, messages.state_changed(str(entry.get("state") or "changed")))
 
 
 def _slim_event(entry: dict[str, Any], what: str) -> dict[str, Any] | None:

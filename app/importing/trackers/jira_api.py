@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from app.importing import dates, jira
+from app.importing import dates, jira, messages
 from app.importing.file_links import ATTACHMENTS
 from app.importing.issues import MEDIUM, PARENT_LINK, Issue, IssueComment, IssueFile, IssueLink
 from app.importing.report import ImportReport
@@ -32,7 +32,6 @@ TITLE = "Jira"
 PER_PAGE = 100
 MOST_CHANGES = 1_000
 # Who wrote what a deleted account wrote.
-NOBODY = "Former user"
 
 _KEY = re.compile(r"[A-Za-z][A-Za-z0-9_]{1,63}")
 _EPIC_LINK = "com.pyxis.greenhopper.jira:gh-epic-link"
@@ -64,7 +63,7 @@ class Jira:
         self, client: ApiClient, key: str, *, is_cloud: bool, since: int | None, with_history: bool
     ) -> None:
         if not _KEY.fullmatch(key):
-            raise TrackerError("Name the project by its key, such as OPS.")
+            raise TrackerError(messages.NAME_JIRA_PROJECT)
         self._client = client
         self._key = key.upper()
         self._is_cloud = is_cloud
@@ -119,7 +118,7 @@ class Jira:
             query["startAt"] = position or 0
             body = self._client.get(f"{self._path}/search?{urlencode(query)}").body
         if not isinstance(body, dict):
-            raise TrackerError("Jira answered with something that is no list of issues.")
+            raise TrackerError(messages.NO_LIST_OF_ISSUES)
         issues = entries(body.get("issues"))
         slim = [self._slim(one, custom) for one in issues if isinstance(one.get("key"), str)]
         return FetchedPage(slim, self._next(body, len(issues), position))
@@ -164,7 +163,7 @@ class Jira:
 
     def _slim_comment(self, entry: dict[str, Any], files: dict[str, str]) -> dict[str, Any]:
         return {
-            "author": _person(entry.get("author")) or NOBODY,
+            "author": _person(entry.get("author")) or messages.FORMER_USER,
             "text": self._markdown(entry.get("body"), files),
             "at": str(entry.get("created") or ""),
             "is_restricted": isinstance(entry.get("visibility"), dict),
@@ -217,9 +216,9 @@ class Jira:
             "files": files,
             "attached": attached,
             "origins": [
-                *(f"Fix version {_named(one)}" for one in entries(fields.get("fixVersions"))),
-                *(f"Affects version {_named(one)}" for one in entries(fields.get("versions"))),
-                *(f"Sprint {name}" for name in sprints),
+                *(messages.fix_version(_named(one)) for one in entries(fields.get("fixVersions"))),
+                *(messages.affects_version(_named(one)) for one in entries(fields.get("versions"))),
+                *(messages.sprint(name) for name in sprints),
             ],
         }
 
@@ -235,15 +234,15 @@ class Jira:
         for one in file.items("issues"):
             key = one["key"]
             if not one["title"].strip():
-                report.refuse(key, "not an issue", "it has no title")
+                report.refuse(key, messages.NOT_AN_ISSUE, messages.NO_TITLE_GIVEN)
                 continue
             said = comments[key] or one["comments"]
             if any(comment["is_restricted"] for comment in said):
-                report.note(key, RESTRICTED)
+                report.note(key, messages.RESTRICTED_COMMENTS)
             try:
                 issue = self._issue(one, said, report)
             except (ValueError, OverflowError) as error:
-                report.refuse(key, "not an issue", str(error))
+                report.refuse(key, messages.NOT_AN_ISSUE, str(error))
                 continue
             past = [_past(change) for change in changes[key] or one["changes"]]
             parts = IssueParts(
@@ -269,7 +268,7 @@ class Jira:
     def _issue(
         self, one: dict[str, Any], said: Sequence[dict[str, Any]], report: ImportReport
     ) -> Issue:
-        sections = [("", one["body"]), ("Environment", one["environment"])]
+        sections = [("", one["body"]), (messages.ENVIRONMENT, one["environment"])]
         sections.append(
             (
                 ATTACHMENTS,
@@ -306,9 +305,6 @@ class Jira:
             origins=tuple(one["origins"]),
             where=one["key"],
         )
-
-
-RESTRICTED = "comments restricted there; everybody who sees the project can read them here"
 
 
 def _named(value: Any, name: str = "name") -> str:
@@ -363,7 +359,7 @@ def _slim_changes(entries_of_log: Sequence[dict[str, Any]]) -> list[dict[str, An
         words = [_change(item) for item in entries(one.get("items"))]
         text = ", ".join(word for word in words if word)
         if text:
-            who = _person(one.get("author")) or NOBODY
+            who = _person(one.get("author")) or messages.FORMER_USER
             found.append({"who": who, "at": str(one.get("created") or ""), "what": text})
     return found
 
@@ -374,8 +370,8 @@ def _change(item: dict[str, Any]) -> str:
     if name.casefold() in _QUIET_FIELDS or not name:
         return ""
     if old and new:
-        return f"changed {name} from {old} to {new}"
-    return f"set {name} to {new}" if new else f"removed {name} {old}".strip()
+        return messages.changed(name, old, new)
+    return messages.was_set(name, new) if new else messages.removed(name, old)
 
 
 def _past(change: dict[str, Any]) -> PastChange | None:

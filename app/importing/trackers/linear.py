@@ -11,7 +11,7 @@ from http import HTTPStatus
 from typing import Any
 
 from app.core.clock import iso
-from app.importing import dates
+from app.importing import dates, messages
 from app.importing.issues import PARENT_LINK, Issue, IssueComment, IssueFile, IssueLink
 from app.importing.report import ImportReport
 from app.importing.trackers.client import ApiClient, TrackerError, limit_wait, parsed
@@ -26,7 +26,7 @@ TITLE = "Linear"
 BASE = "https://api.linear.app"
 # Of what one issue has: labels, relations, attachments.
 MOST_PARTS = 25
-NOBODY = "Former user"
+NOBODY = messages.FORMER_USER
 RATE_LIMITED = "RATELIMITED"
 
 # Where Linear keeps files; it takes the same token as the API.
@@ -122,7 +122,7 @@ class Linear:
         self, client: ApiClient, team: str, *, since: int | None, with_history: bool
     ) -> None:
         if not _TEAM.fullmatch(team):
-            raise TrackerError("Name the team by its key, such as ENG.")
+            raise TrackerError(messages.NAME_TEAM)
         self._client = client
         self._team = team.upper()
         self._since = since
@@ -152,10 +152,10 @@ class Linear:
         errors = entries(body.get("errors")) if isinstance(body, dict) else []
         if errors:
             said = " ".join(str(errors[0].get("message") or "").split())[:200]
-            raise TrackerError(f"Linear refused a query: {said}.")
+            raise TrackerError(messages.linear_refused(said))
         data = body.get("data") if isinstance(body, dict) else None
         if not isinstance(data, dict):
-            raise TrackerError("Linear answered with something that is no answer to a query.")
+            raise TrackerError(messages.NO_ANSWER_TO_QUERY)
         return data
 
     def _page(
@@ -198,11 +198,11 @@ class Linear:
         references = IssueReferences(self._reference, reference, FILES)
         for name, one in issues.items():
             if one["is_cut"]:
-                report.note(name, f"more than {MOST_PARTS} labels, relations or attachments")
+                report.note(name, messages.too_many_parts(MOST_PARTS))
             try:
                 issue = _issue(one, tuple(comments[name]), epics)
             except (ValueError, OverflowError) as error:
-                report.refuse(name, "not an issue", str(error))
+                report.refuse(name, messages.NOT_AN_ISSUE, str(error))
                 continue
             own = parts[name]
             own.address = one["url"]
@@ -232,7 +232,7 @@ def _issue(
     if project is not None:
         epics.setdefault(project["id"], _epic(project))
         if links:
-            origins.append(f"project {project['name']}")
+            origins.append(messages.project(project["name"]))
         else:
             links = [IssueLink(PARENT_LINK, project["id"])]
     return Issue(
@@ -292,9 +292,9 @@ def _slim_issue(entry: dict[str, Any]) -> dict[str, Any] | None:
     cycle = _within(entry, "cycle").get("number")
     estimate, priority = entry.get("estimate"), entry.get("priority")
     origins = [
-        f"estimate {estimate}" if estimate is not None else "",
-        f"cycle {cycle}" if cycle is not None else "",
-        f"milestone {named(entry.get('projectMilestone'))}"
+        messages.estimate(estimate) if estimate is not None else "",
+        messages.cycle(cycle) if cycle is not None else "",
+        messages.milestone(named(entry.get("projectMilestone")))
         if entry.get("projectMilestone")
         else "",
     ]

@@ -1,0 +1,60 @@
+"""What is wrong with an export, and what stands beside exported Markdown."""
+
+# An export that cannot be read
+NOT_AN_OBJECT = "it is not a JSON object"
+
+
+def unknown_field(name: str) -> str:
+    return f"it has an unknown field, {name}"
+
+
+def lacks_column(name: str) -> str:
+    return f"it has no {name}"
+
+
+def at_line(name: str, line: int, problem: str) -> str:
+    return f"{name}, line {line}: {problem}."
+
+
+def not_an_export(folder: str) -> str:
+    return f"{folder} is not a Docket export."
+
+
+OF_A_NEWER_VERSION = "The export is from a newer Docket. Update Docket first."
+
+
+def unknown_rows(kind: str) -> str:
+    return f"The export has an unknown kind of row: {kind}."
+
+
+def not_listed(name: str) -> str:
+    return f"The export's manifest does not list {name}."
+
+
+def file_missing(name: str) -> str:
+    return f"{name} is missing from the export."
+
+
+def file_changed(name: str) -> str:
+    return f"{name} was changed after the export."
+
+
+# Beside exported Markdown
+README = """\
+Exported from Docket{of}.
+
+Markdown files with front matter: one `name: value` per line, each value valid JSON and YAML.
+
+- projects/KEY.md: a project's description, states and labels
+- tickets/KEY/KEY-1.md: a ticket with its comments
+- wiki/global/slug.md, wiki/KEY/slug.md: a wiki page
+- sticky-notes/KEY/id.md: a project note; sticky-notes/personal: your private notes
+- audit/events-1.jsonl: the audit log, if included, newest first, one JSON object per line
+
+Changes made during the export may not be included. Deleted items and page history are not
+included. For a full backup, an administrator can run `flask export` or `flask backup`.
+"""
+
+
+def of_project(key: str) -> str:
+    return f": the project {key}"

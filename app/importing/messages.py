@@ -1,0 +1,538 @@
+"""What imports say to people, and what they write into tickets and pages."""
+
+from pathlib import Path
+
+
+# What is asked for
+def takes_pairs(option: str, pair: str) -> str:
+    return f"{option} takes A=B, not {pair!r}."
+
+
+def no_valid_json(file: Path) -> str:
+    return f"{file} is not valid JSON."
+
+
+def not_an_object_of(file: Path, meaning: str) -> str:
+    return f"{file} must contain an object of {meaning}."
+
+
+NAMES_AND_USERNAMES = "names and usernames"
+FIELDS_AND_COLUMNS = "fields and columns"
+
+
+def no_such_user(username: str, key: str) -> str:
+    return f"No active user named {username} has access to {key}."
+
+
+def column_for(field: str) -> str:
+    return f"Column for {field}"
+
+
+def columns(names: str, none: str) -> str:
+    return f"Columns: {names}\nEnter {none} for none."
+
+
+def unknown_column(name: str) -> str:
+    return f"Unknown column: {name}."
+
+
+def unknown_field(field: str, fields: str) -> str:
+    return f"Unknown field: {field}. Fields: {fields}."
+
+
+def unknown_column_of(column: str, columns: str) -> str:
+    return f"Unknown column: {column}. Columns: {columns}."
+
+
+def title_column(columns: str) -> str:
+    return f"Which column is the title? Columns: {columns}."
+
+
+def unknown_time_zone(name: str) -> str:
+    return f"Unknown time zone: {name}."
+
+
+def not_a_time(value: str) -> str:
+    return f"{value!r} is not a valid time"
+
+
+USE_A_DAY = "Use a day or time such as 2026-11-01."
+
+# What is chosen on the page
+DETECT = "Detect automatically"
+CSV = "CSV (any tracker or spreadsheet)"
+JIRA_CSV = "Jira CSV"
+GITHUB_JSON = "GitHub JSON"
+JSON_LINES = "JSON lines"
+WINDOWS_1252 = "Windows-1252 (Western Europe)"
+DAY_FIRST = "Day first, 31/12/2026"
+MONTH_FIRST = "Month first, 12/31/2026"
+NO_COLUMN = "No column"
+SELECT_A_FILE = "Select a file."
+
+
+def file_empty(name: str) -> str:
+    return f"{name} is empty."
+
+
+def unknown_format(name: str) -> str:
+    return f"Unknown format: {name}."
+
+
+def unknown_encoding(name: str) -> str:
+    return f"Unknown encoding: {name}."
+
+
+SELECT_DAY_OR_MONTH = "Select whether the day or the month comes first."
+
+
+def use_a_time_zone(problem: Exception) -> str:
+    return f"{problem} Use a name such as Europe/Berlin."
+
+
+def write_pairs(line: int) -> str:
+    return f"Line {line}: write NAME = USERNAME."
+
+
+SELECT_A_PROJECT = "Select a project."
+
+
+def project_deleted(key: str) -> str:
+    return f"Project {key} was deleted."
+
+
+def project_not_found(key: str) -> str:
+    return f"Project {key} not found."
+
+
+# Files that cannot be read
+def too_many_rows(most: int) -> str:
+    return f"The file has more than {most:,} rows"
+
+
+def too_many_columns(most: int) -> str:
+    return f"The file has more than {most} columns"
+
+
+def too_much(rows: int) -> str:
+    return f"The file has {rows:,} tickets, comments, labels and relations"
+
+
+def upload_too_large(problem: Exception, rows: int, most: int) -> str:
+    return (
+        f"{problem}. An upload can have up to {rows:,} rows and {most:,} tickets, comments, "
+        "labels and relations. Split the file, or ask an administrator to run 'flask "
+        "import-issues', which has no limit."
+    )
+
+
+def not_utf8(name: str) -> str:
+    return f"{name} is not UTF-8"
+
+
+def at_line(line: str, problem: Exception) -> str:
+    return f"{line}: {problem}"
+
+
+def other_encoding(name: str, encoding: str) -> str:
+    return f"{name} is not {encoding}; select another encoding"
+
+
+def not_csv(name: str, problem: Exception) -> str:
+    return f"{name} is not CSV: {problem}"
+
+
+def no_header(name: str) -> str:
+    return f"{name} has no header"
+
+
+def file_has_too_many_columns(name: str, most: int) -> str:
+    return f"{name} has more than {most:,} columns"
+
+
+# Issues that cannot be read
+def id_too_long(most: int) -> str:
+    return f"id longer than {most} characters"
+
+
+DUPLICATE = "duplicate in the file; the first one was used"
+NOT_AN_ISSUE = "not an issue"
+NO_ID_OR_TITLE = "it has no id or no title"
+NEITHER_ISSUE_NOR_COMMENT = "neither an issue nor a comment"
+NOT_A_COMMENT = "not a comment"
+PULL_REQUEST = "pull request; skipped"
+NO_TITLE_GIVEN = "it has no title"
+NO_KEY_OR_SUMMARY = "no key or no summary"
+NOT_VALID_CSV = "not valid CSV; the rest was skipped"
+
+
+def wrong_cells(cells: int, columns: int) -> str:
+    return f"{cells} cells, but the header has {columns}"
+
+
+NO_TITLE = "no title"
+COMMENT_WITHOUT_TIME = "comment with a time that cannot be read; skipped"
+
+# What differs from the file
+ASSIGNEE_NOT_A_USER = "assignee is not a user here"
+TITLE_TOO_LONG = "title too long; the full title is in the description"
+UNKNOWN_PRIORITY = "unknown priority; set to medium"
+UNKNOWN_STATUS = "unknown status; set to an active state"
+COMMENT_TOO_LONG = "comment too long; truncated"
+DESCRIPTION_TOO_LONG = "description too long; truncated"
+BLOCKS_MISSING_ISSUE = "blocks an issue that is not in the file"
+UNKNOWN_DEPENDENCY = "unknown dependency type"
+DEPENDS_ON_MISSING_ISSUE = "depends on an issue that was not imported"
+
+
+def relation_rejected(message: str) -> str:
+    return f"relation rejected: {message}"
+
+
+def relations_of(kind: str) -> str:
+    return f"relations ({kind})"
+
+
+OWN_ANCESTOR = "is its own ancestor; parent removed"
+PARENT_NOT_IN_FILE = "parent is not in the file"
+SECOND_PARENT = "second parent; added as a relation"
+NESTED_TOO_DEEPLY = "nested too deeply; moved to the story above, with its parent as a relation"
+EPIC_WITH_PARENT = "epic with a parent; the parent became a relation"
+DELETED_THERE = "deleted in the other tracker; skipped"
+PARENT_NOT_IMPORTED = "parent was not imported"
+UNKNOWN_DATE_FORMAT = "unknown date format; kept in the description"
+CONFIDENTIAL = "confidential there; everybody who sees the project can read it here"
+RESTRICTED_COMMENTS = "comments restricted there; everybody who sees the project can read them here"
+
+
+def too_many_parts(most: int) -> str:
+    return f"more than {most} labels, relations or attachments"
+
+
+# What an import did
+PREVIEWING = "Previewing"
+IMPORTING = "Importing"
+
+
+def nothing_imported(problem: Exception) -> str:
+    return f"Nothing was imported: {problem}"
+
+
+def preview_of(format: str) -> str:
+    return f"Preview of {format}: nothing was imported."
+
+
+NOTHING_TO_IMPORT = "nothing to import"
+CHANGED = "Changed during import:"
+
+
+def reason(count: int, text: str, example: str) -> str:
+    return f"{count:6d} x {text} (such as {example})"
+
+
+def detail_in(detail: str, issue: str) -> str:
+    return f"“{detail}” in {issue}"
+
+
+ALREADY_IMPORTED = "already imported"
+
+
+def and_more(left: int) -> str:
+    return f"... and {left:,} more; --verbose lists all"
+
+
+PREVIEW_AND_DOWNLOAD_KEPT = "Preview: nothing was imported. The download is kept for the import."
+
+
+# What an import writes into tickets
+def on(moment: str) -> str:
+    return f" on {moment}"
+
+
+def imported_from(name: str) -> str:
+    return f"Imported from {name}"
+
+
+def created_by(author: str) -> str:
+    return f"created by {author}"
+
+
+def assigned_to(assignee: str) -> str:
+    return f"assigned to {assignee}"
+
+
+DESIGN = "Design"
+ACCEPTANCE_CRITERIA = "Acceptance criteria"
+NOTES = "Notes"
+
+
+def also_assigned_to(people: str) -> str:
+    return f"also assigned to {people}"
+
+
+ENVIRONMENT = "Environment"
+ATTACHMENTS = "Attachments"
+WARNING = "Warning"
+ERROR = "Error"
+SUCCESS = "Success"
+NOTE = "Note"
+
+
+FORMER_USER = "Former user"
+
+
+def weight(weight: str) -> str:
+    return f"weight {weight}"
+
+
+def milestone(title: str) -> str:
+    return f"milestone {title}"
+
+
+def project(name: str) -> str:
+    return f"project {name}"
+
+
+def estimate(estimate: str) -> str:
+    return f"estimate {estimate}"
+
+
+def cycle(cycle: str) -> str:
+    return f"cycle {cycle}"
+
+
+def fix_version(name: str) -> str:
+    return f"Fix version {name}"
+
+
+def affects_version(name: str) -> str:
+    return f"Affects version {name}"
+
+
+def sprint(name: str) -> str:
+    return f"Sprint {name}"
+
+
+def history_in(tracker: str) -> str:
+    return f"**History in {tracker}**"
+
+
+def changed_at(moment: str, who: str, what: str) -> str:
+    return f"- {moment} {who} {what}"
+
+
+SOMEONE = "someone"
+
+
+def earlier_changes(count: int) -> str:
+    return f"- {count} earlier changes"
+
+
+# Changes in another tracker, after who made them
+def by_commit(commit: str) -> str:
+    return f" by commit {commit}"
+
+
+def label_added(name: str) -> str:
+    return f"added label {name}"
+
+
+def label_removed(name: str) -> str:
+    return f"removed label {name}"
+
+
+def assigned(name: str) -> str:
+    return f"assigned {name}"
+
+
+def unassigned(name: str) -> str:
+    return f"unassigned {name}"
+
+
+def milestone_added(title: str) -> str:
+    return f"added it to milestone {title}"
+
+
+def milestone_removed(title: str) -> str:
+    return f"removed it from milestone {title}"
+
+
+def title_changed(old: object) -> str:
+    return f"changed the title from “{old}”"
+
+
+def closed(reason: str, by: str) -> str:
+    return f"closed it{f' as {reason}' if reason else ''}{by}"
+
+
+REOPENED = "reopened it"
+
+
+def mentioned_in(commit: str) -> str:
+    return f"mentioned it in commit {commit}"
+
+
+MARKED_DUPLICATE = "marked it as a duplicate"
+MOVED_HERE = "moved it here"
+THAT_WAS_DELETED = "that was deleted"
+
+
+def changed(name: str, old: str, new: str) -> str:
+    return f"changed {name} from {old} to {new}"
+
+
+def was_set(name: str, new: str) -> str:
+    return f"set {name} to {new}"
+
+
+def removed(name: str, old: str) -> str:
+    return f"removed {name} {old}".strip()
+
+
+def state_changed(verb: str) -> str:
+    return f"{verb} it"
+
+
+def labels_changed(verb: str, names: str) -> str:
+    return f"{verb} label {names}"
+
+
+def priority_changed(before: object, after: str) -> str:
+    return f"changed priority from {before} to {after}"
+
+
+# Downloading from another tracker
+ASK_GITHUB_TOKEN = "GitHub token (empty for a public repository)"
+ASK_GITLAB_TOKEN = "GitLab token (empty for a public project)"
+ASK_JIRA_TOKEN = "Jira token"
+ASK_LINEAR_KEY = "Linear API key"
+JIRA_CLOUD_NEEDS_ACCOUNT = "Jira Cloud needs --account, the email address of the token."
+NO_TOKEN = "This is no token."
+NAME_REPOSITORY = "Name the repository as owner/name."
+NAME_GITLAB_PROJECT = "Name the project as group/name."
+NAME_JIRA_PROJECT = "Name the project by its key, such as OPS."
+NAME_TEAM = "Name the team by its key, such as ENG."
+ADDRESS_INVALID = "The address must be such as https://tracker.example.com."
+ADDRESS_NOT_HTTPS = "The address must begin with https://, as the token is sent there."
+
+
+def download_not_kept(problem: str) -> str:
+    return f"The download cannot be kept: {problem}."
+
+
+INTERRUPTED = "Interrupted. Run the same command again to continue."
+
+
+def continuing(moment: str) -> str:
+    return f"Continuing with the download of {moment} UTC; --fresh starts again"
+
+
+def waiting(reason: str, seconds: int) -> str:
+    return f"{reason}; waiting {seconds} s"
+
+
+def certificate_rejected(tracker: str, problem: str) -> str:
+    return (
+        f"The certificate of {tracker} was rejected: {problem}. If it is of a private "
+        "authority, name that with --ca-bundle."
+    )
+
+
+def redirects_again(tracker: str) -> str:
+    return f"{tracker} redirects again and again."
+
+
+def http_status(status: int) -> str:
+    return f"HTTP {status}"
+
+
+ANSWER_NOT_JSON = "the answer is not JSON"
+
+
+def other_host(tracker: str) -> str:
+    return (
+        f"{tracker} sent an address of another host. It was not followed, as the token would go "
+        "there."
+    )
+
+
+def did_not_answer(tracker: str, attempts: int, problem: str) -> str:
+    return (
+        f"{tracker} did not answer {attempts} times: {problem}. Run the same command again to "
+        "continue."
+    )
+
+
+def limit_reached(tracker: str, minutes: int) -> str:
+    return (
+        f"The limit of requests to {tracker} is reached. Run the same command again in "
+        f"{minutes} minutes to continue."
+    )
+
+
+def limit_reached_now(tracker: str) -> str:
+    return f"The limit of requests to {tracker} is reached"
+
+
+def token_not_accepted(tracker: str) -> str:
+    return f"{tracker} does not accept the token (HTTP 401)."
+
+
+def token_may_not_read(tracker: str, said: str) -> str:
+    return f"The token may not read this in {tracker} (HTTP 403){said}."
+
+
+def no_such_project(tracker: str, said: str) -> str:
+    return f"{tracker} has no such project, or the token may not see it (HTTP 404){said}."
+
+
+def answered(tracker: str, status: int, said: str) -> str:
+    return f"{tracker} answered HTTP {status}{said}."
+
+
+def same_page_again(tracker: str) -> str:
+    return f"{tracker} names the same page as the next one again."
+
+
+def too_many_pages(most: int) -> str:
+    return f"The download has more than {most:,} pages."
+
+
+DOWNLOAD_TOO_LARGE = "The download is larger than 8 GiB. Use --since to import less."
+OTHER_RUN_IMPORTS = "Another run is importing the same issues. Wait until it ends."
+NO_LIST_OF_ISSUES = "Jira answered with something that is no list of issues."
+
+
+def linear_refused(said: str) -> str:
+    return f"Linear refused a query: {said}."
+
+
+NO_ANSWER_TO_QUERY = "Linear answered with something that is no answer to a query."
+
+# Folders of wiki pages
+IMPORTED = "Imported"
+
+
+def cannot_be_read(problem: Exception) -> str:
+    return f"cannot be read ({problem})"
+
+
+def same_slug(slug: str) -> str:
+    return f"same slug as another file ({slug}); skipped"
+
+
+def link_to_no_page(target: str) -> str:
+    return f"links to a file that is not a page ({target})"
+
+
+def link_to_missing_file(target: str) -> str:
+    return f"links to a missing file ({target})"
+
+
+def rejected(message: str) -> str:
+    return f"rejected: {message}"
+
+
+PAGES_CREATED = "pages created"
+PAGES_UNCHANGED = "pages unchanged"
+PAGES_REVISED = "pages with a new revision"
