@@ -1,14 +1,15 @@
 """Every string that people and clients see: `python -m tests.house.strings` prints them to be read.
 
-Strings stand next to the markup or the rule that they belong to. Arguments narrow the list to paths
-that have one of them: `python -m tests.house.strings templates/wiki app/wiki`. Braces stand for
-values. Docstrings of routes are public and in the list, as are those of commands.
+Texts of pages stand in their templates, those of Python code in one `messages.py` of each package.
+Arguments narrow the list to paths that begin with one of them: `python -m tests.house.strings
+templates/wiki app/wiki`. `--messages` leaves only the modules of messages. Braces stand for values.
+Docstrings of routes are public and in the list, as are those of commands.
 """
 
 import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html import unescape
 
@@ -32,6 +33,18 @@ AVOIDED = re.compile(
     r"|nobody's|to be told|sign(?:ed)? in|in vain|that is shown|as yet)\b",
     re.IGNORECASE,
 )
+
+MESSAGES = "messages.py"
+# What is said with these calls ends in front of a person or a client, as do all errors of a domain.
+SAYING = {
+    *("echo", "prompt", "confirm", "progressbar", "Letter", "Finding", "Problem", "Words"),
+    *("refuse", "note", "fail", "impossible", "duplicate_is_conflict", "matching", "one_error"),
+    *("undo_toast", "with_undo", "ClickException", "UsageError", "BadParameter"),
+}
+ERRORS = {"DomainError", "SettingsError", "TrackerError", "ProtocolError", "AssetMissing"}
+SAID_AS = {"message", "text", "undo_text", "action", "hint", "remedy", "toast"}
+# Sample data.
+OF_NO_MESSAGES = ("app/sample/", "app/help/samples.py")
 
 
 @dataclass(frozen=True)
@@ -101,6 +114,62 @@ def _of_python() -> Iterator[Text]:
                 yield Text(path, node.lineno, _plain(text))  # type: ignore[attr-defined]
 
 
+def out_of_place() -> list[Text]:
+    """Messages in Python that do not stand in a module of messages."""
+    found = []
+    errors = _errors()
+    for path, tree in modules().items():
+        if path.endswith(f"/{MESSAGES}") or path.startswith(OF_NO_MESSAGES):
+            continue
+        for node in ast.walk(tree):
+            for said in _said(node, SAYING | errors):
+                text = _value(said)
+                fixed = re.sub(r"\{[^{}]*\}", "", text)
+                is_plain = isinstance(said, ast.Constant) and not _is_prose(text)
+                if LETTERS.search(fixed) and not is_plain and not OTHER.search(fixed):
+                    found.append(Text(path, said.lineno, _plain(text)))  # type: ignore[attr-defined]
+    return found
+
+
+def _errors() -> set[str]:
+    """The names of all classes that derive from one of ERRORS."""
+    derived = {
+        node.name: {ast.unparse(base).rpartition(".")[2] for base in node.bases}
+        for tree in modules().values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+    }
+    errors: set[str] = set()
+    more = ERRORS
+    while more:
+        errors |= more
+        more = {name for name, bases in derived.items() if bases & errors} - errors
+    return errors
+
+
+def _said(node: ast.AST, saying: set[str]) -> Iterator[ast.AST]:
+    """The texts that this call or assignment says."""
+    if isinstance(node, ast.Call):
+        says = ast.unparse(node.func).rpartition(".")[2] in saying
+        given = [*(node.args if says else ())]
+        given += [one.value for one in node.keywords if says or one.arg in SAID_AS]
+        if says or given:
+            yield from _texts(given)
+    elif isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign) and node.value:
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        if any(isinstance(one, ast.Name) and one.id in SAID_AS for one in targets):
+            yield from _texts([node.value])
+
+
+def _texts(given: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """The texts among these expressions, whichever of them is the case."""
+    for node in given:
+        if isinstance(node, ast.Constant | ast.JoinedStr):
+            yield node
+        elif isinstance(node, ast.IfExp | ast.BoolOp | ast.BinOp | ast.Tuple | ast.List):
+            yield from _texts(ast.iter_child_nodes(node))
+
+
 def _value(node: ast.AST) -> str:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
@@ -146,6 +215,8 @@ def _plain(text: str) -> str:
 
 
 if __name__ == "__main__":
+    narrowed = [argument for argument in sys.argv[1:] if argument != "--messages"]
     for found in strings():
-        if not sys.argv[1:] or any(found.path.startswith(part) for part in sys.argv[1:]):
+        is_asked = not narrowed or found.path.startswith(tuple(narrowed))
+        if is_asked and ("--messages" not in sys.argv or found.path.endswith(f"/{MESSAGES}")):
             print(found)

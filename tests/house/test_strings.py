@@ -1,8 +1,11 @@
 """What people and clients read can be read in one go, and reads as one voice."""
 
+import ast
+
 import pytest
 
 from tests.house import strings
+from tests.house.counts import modules
 
 
 @pytest.fixture(scope="module")
@@ -17,8 +20,8 @@ def shown():
         ("templates/home/inbox.html", "Updates on tickets you take part in."),
         ("templates/tickets/_children.html", "Title of the new {}"),
         ("templates/tickets/_fact.html", "Edit title"),
-        ("app/core/errors.py", "The request is invalid."),
-        ("app/wiki/service.py", "The slug {slug} is already taken."),
+        ("app/core/messages.py", "The request is invalid."),
+        ("app/wiki/messages.py", "The slug {slug} is already taken."),
         ("app/projects/api.py", "Fetch one project."),
         ("static/js/moves.js", "No connection. Nothing was changed."),
     ],
@@ -35,3 +38,27 @@ def test_what_nobody_sees_is_not_listed(shown):
 
 def test_no_string_has_a_word_that_another_one_replaces(shown):
     assert [str(one) for one in shown if strings.AVOIDED.search(one.fixed)] == []
+
+
+def test_messages_stand_in_the_modules_of_messages():
+    assert [str(one) for one in strings.out_of_place()] == []
+
+
+def test_modules_of_messages_import_no_code():
+    """They are read like a list, and anything may import them."""
+    imported = {
+        f"{path}: {name}"
+        for path, tree in modules().items()
+        if path.endswith(f"/{strings.MESSAGES}")
+        for name in _imported(tree)
+        if name.startswith("app")
+    }
+    assert imported == set()
+
+
+def _imported(tree):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (one.name for one in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module
