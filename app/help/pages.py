@@ -9,7 +9,7 @@ from flask import Blueprint, Response, abort, current_app
 
 from app.bots.clients import CLIENTS
 from app.config import settings_at_hand
-from app.help import samples
+from app.help import messages, samples
 from app.mcp.registry import Catalog
 from app.web.guard import public
 from app.web.render import page
@@ -126,11 +126,11 @@ def _recipes(base_url: str, name: str) -> list[Recipe]:
     return [
         *(Recipe(client.label, client.text(address, name)) for client in CLIENTS),
         Recipe(
-            "Shell (MCP)",
+            messages.SHELL_MCP,
             f"curl -s --json '{orjson.dumps(call).decode()}' \\\n  '{address}'",
         ),
         Recipe(
-            "Shell (REST)",
+            messages.SHELL_REST,
             f"curl -s -H 'X-API-Key: {TOKEN}' {base_url}/api/v1/auth/me",
         ),
     ]

@@ -130,9 +130,8 @@ class Drafter:
     def _comment(self, issue: Issue, comment: IssueComment) -> ImportedComment:
         """The text, with its author's name if the importing user is the author here."""
         author_id = self.people.find(comment.author)
-        when = messages.on(comment.when) if comment.when else ""
-        named = (comment.author and author_id is None) or when
-        head = f"**{comment.author}** wrote{when}:\n\n" if named else ""
+        named = (comment.author and author_id is None) or comment.when
+        head = messages.wrote(comment.author, comment.when) if named else ""
         body = head + comment.text.replace("\x00", "")
         if len(body) > text.BODY_LENGTH:
             self.report.note(issue.id, messages.COMMENT_TOO_LONG)

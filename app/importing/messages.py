@@ -245,8 +245,8 @@ PREVIEW_AND_DOWNLOAD_KEPT = "Preview: nothing was imported. The download is kept
 
 
 # What an import writes into tickets
-def on(moment: str) -> str:
-    return f" on {moment}"
+def wrote(author: str, moment: str) -> str:
+    return f"**{author}** wrote{f' on {moment}' if moment else ''}:\n\n"
 
 
 def imported_from(name: str) -> str:

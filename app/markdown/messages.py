@@ -10,3 +10,7 @@ def no_page(slug: str) -> str:
 
 def no_ticket(display_id: str) -> str:
     return f"There is no ticket {display_id}"
+
+
+def create_it(missing: str) -> str:
+    return f"{missing}: create it"

@@ -154,7 +154,7 @@ def _to_target(target: Target, shown: str, kind: str, missing: str) -> str:
         return f'<span class="{kind} is-broken" title="{missing}">{escape(shown)}</span>'
     return (
         f'<a class="{kind} is-broken" href="{escape(target.href)}"'
-        f' title="{missing}: create it">{escape(shown)}</a>'
+        f' title="{messages.create_it(missing)}">{escape(shown)}</a>'
     )
 
 

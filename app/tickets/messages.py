@@ -105,6 +105,11 @@ def too_many_at_once(most: int) -> str:
 SELECT_WHAT_TO_CHANGE = "Select what to change."
 
 
+CHANGED = "changed"
+DELETED = "deleted"
+MOVED = "moved"
+
+
 def counted(changed: int, verb: str) -> str:
     return f"{changed} {verb}"
 

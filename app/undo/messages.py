@@ -28,6 +28,7 @@ STATE_DELETED = "The previous state no longer exists."
 NOTHING_TO_UNDO = "Nothing left to undo."
 CHANGED_SINCE = "Someone has changed this since."
 UNDONE = "Undone"
+BADGE = "undone"
 NOTHING_LEFT = "Nothing left to undo"
 
 

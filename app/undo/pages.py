@@ -39,7 +39,7 @@ def undo_event(event_id: str) -> Response:
     if not is_htmx():
         return go(back)
     text = messages.UNDONE if outcome.is_done else messages.NOTHING_LEFT
-    badge = f'<span class="badge" id="undo-{event_id}" tabindex="-1">undone</span>'
+    badge = f'<span class="badge" id="undo-{event_id}" tabindex="-1">{messages.BADGE}</span>'
     response = html(badge + oob(render("audit/_toast.html", text=text, kind=""), "#toasts"))
     # Makes the page poll for the change at once.
     response.headers["HX-Trigger-After-Settle"] = "app:poll"

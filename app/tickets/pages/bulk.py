@@ -169,7 +169,9 @@ def change() -> Response:
             raise
         return _refused(next(iter(form.errors.values())))
     outcomes = _run(chosen, changes)
-    verb = "deleted" if changes.delete else "moved" if changes.end else "changed"
+    verb = messages.CHANGED
+    if changes.delete or changes.end:
+        verb = messages.DELETED if changes.delete else messages.MOVED
     changed = [one for one, outcome in zip(chosen, outcomes, strict=True) if outcome.is_changed]
     with reading():
         below = open_below_text(changed) if changes.place else ""
