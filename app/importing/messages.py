@@ -536,3 +536,34 @@ def rejected(message: str) -> str:
 PAGES_CREATED = "pages created"
 PAGES_UNCHANGED = "pages unchanged"
 PAGES_REVISED = "pages with a new revision"
+
+
+# Files of issues
+def file_not_imported(reason: object) -> str:
+    return f"file not imported: {reason}"
+
+
+def too_many_files(most: int) -> str:
+    return f"more than {most} files; the rest is not imported"
+
+
+def leave_files_out(problem: Exception) -> str:
+    return f"{problem} With --no-files, files are left out."
+
+
+def file_not_available(problem: str) -> str:
+    return f"A file is not available ({problem})"
+
+
+FILE_TOO_LARGE = "it is larger than files may be here"
+ADDRESS_NOT_PLAIN = "its address is not plain"
+ANSWER_IS_A_PAGE = "the answer is a page"
+ON_ANOTHER_HOST = "it is on another host"
+REDIRECTS_AGAIN = "it redirects again and again"
+NO_ANSWER = "no answer"
+IN_PRIVATE_NETWORK = "its host is in a private network"
+FILE_NOT_HTTPS = "its address is not https"
+
+
+def so_far(report: str) -> str:
+    return f"\nSo far:\n{report}"

@@ -280,7 +280,7 @@ class Importer:
             if has_room and files and _is_full(error):
                 self._restore(before)
                 for address in files:
-                    self.report.note(issue.id, f"file not imported: {error.message}", address)
+                    self.report.note(issue.id, messages.file_not_imported(error.message), address)
                 self._import_or_refuse(entry, has_room=False)
                 return
             self.report.note(issue.id, "rejected", error.message)

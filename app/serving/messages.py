@@ -39,10 +39,6 @@ def database_unreachable(problem: str) -> str:
 DATABASE_NOT_WRITABLE = "The database cannot be written to."
 
 
-def cannot_use_database(problem: str) -> str:
-    return f"Cannot use the database: {problem}"
-
-
 def ready_to_set_up(app_name: str, base_url: str) -> str:
     return f"{app_name} is ready. Set it up at {base_url}/setup"
 
@@ -53,3 +49,10 @@ def needs_code(code: str) -> str:
 
 def ready(app_name: str, base_url: str) -> str:
     return f"{app_name} is ready at {base_url}"
+
+
+def cannot_use_database(error: Exception) -> str:
+    return (
+        f"Cannot use the database: {error}. If a newer release made it, start that release or "
+        "restore a backup."
+    )

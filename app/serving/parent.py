@@ -191,10 +191,7 @@ def prepare_database(app: Flask) -> bool:
         except Unavailable as error:
             raise click.ClickException(messages.DATABASE_NOT_WRITABLE) from error
         except CommandError as error:
-            raise click.ClickException(
-                f"Cannot use the database: {error}. If a newer release made it, start that release "
-                "or restore a backup."
-            ) from None
+            raise click.ClickException(messages.cannot_use_database(error)) from None
         finally:
             # Forked workers must not share a connection.
             db.engine.dispose()

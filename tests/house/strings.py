@@ -41,7 +41,10 @@ SAYING = {
     *("refuse", "note", "fail", "impossible", "duplicate_is_conflict", "matching", "one_error"),
     *("undo_toast", "with_undo", "ClickException", "UsageError", "BadParameter"),
 }
-ERRORS = {"DomainError", "SettingsError", "TrackerError", "ProtocolError", "AssetMissing"}
+ERRORS = {
+    *("DomainError", "SettingsError", "TrackerError", "ProtocolError"),
+    *("AssetMissing", "FileRefused"),
+}
 SAID_AS = {"message", "text", "undo_text", "action", "hint", "remedy", "toast"}
 # Sample data.
 OF_NO_MESSAGES = ("app/sample/", "app/help/samples.py")

@@ -357,7 +357,7 @@ def _import(
             importer.run(planned, bar.update)
         except (TrackerError, KeyboardInterrupt):
             # The run that goes on from here does not report these again.
-            _tell(f"\nSo far:\n{report.as_text(verbose=options.verbose)}")
+            _tell(messages.so_far(report.as_text(verbose=options.verbose)))
             raise
     return report
 

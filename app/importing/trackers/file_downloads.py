@@ -29,6 +29,7 @@ from app.files.adding import PreparedFile
 from app.files.store import incoming
 from app.http.multipart import ReceivedFile
 from app.http.time_limit import Guard
+from app.importing import messages
 from app.importing.issues import Issue, IssueFile
 from app.importing.report import ImportReport
 from app.importing.trackers.client import (
@@ -79,7 +80,7 @@ class _Download:
             for chunk in response.stream(CHUNK, decode_content=False):
                 self.size += len(chunk)
                 if self.size > self._most:
-                    raise FileRefused("it is larger than files may be here")
+                    raise FileRefused(messages.FILE_TOO_LARGE)
                 if time.monotonic() > deadline:
                     raise HTTPError("the answer took too long")
                 digest.update(chunk)
@@ -127,7 +128,7 @@ class FileDownloads:
     def _of(self, issue: Issue, report: ImportReport, paths: list[Path]) -> dict[str, PreparedFile]:
         wanted = issue.files[:MOST_FILES]
         if len(wanted) < len(issue.files):
-            report.note(issue.id, f"more than {MOST_FILES} files; the rest is not imported")
+            report.note(issue.id, messages.too_many_files(MOST_FILES))
         if not wanted:
             return {}
         targets = []
@@ -144,27 +145,27 @@ class FileDownloads:
                     raise got
                 made[file.address] = adding.prepare(self._settings, got)
             except FileRefused as refused:
-                report.note(issue.id, f"file not imported: {refused}", file.address)
+                report.note(issue.id, messages.file_not_imported(refused), file.address)
             except DomainError as error:
-                report.note(issue.id, f"file not imported: {error.message}", file.address)
+                report.note(issue.id, messages.file_not_imported(error.message), file.address)
         return made
 
     def _received(self, file: IssueFile, target: Path) -> ReceivedFile | FileRefused:
         if not _is_plain(file.address):
-            return FileRefused("its address is not plain")
+            return FileRefused(messages.ADDRESS_NOT_PLAIN)
         download = _Download(target, self._settings.files_max_bytes)
         try:
             headers = self._fetch(file.source, download)
         except FileRefused as refused:
             return refused
         except Refused as refused:
-            return FileRefused(f"HTTP {refused.status}")
+            return FileRefused(messages.http_status(refused.status))
         self._failures = 0
         kind = parse_options_header(headers.get("content-type", ""))[0]
         name = _named(file.name, headers)
         if kind == "text/html" and not name.lower().endswith((".html", ".htm")):
             # Such as a page that asks to log in.
-            return FileRefused("the answer is a page")
+            return FileRefused(messages.ANSWER_IS_A_PAGE)
         if "." not in name:
             name += mimetypes.guess_extension(kind) or ""
         return ReceivedFile(target, name, download.size, download.sha256)
@@ -180,10 +181,10 @@ class FileDownloads:
             except TrackerError as error:
                 self._failures += 1
                 if self._failures >= MOST_FAILURES:
-                    raise TrackerError(f"{error} With --no-files, files are left out.") from error
-                raise FileRefused("no answer") from error
+                    raise TrackerError(messages.leave_files_out(error)) from error
+                raise FileRefused(messages.NO_ANSWER) from error
         if urlsplit(source).hostname not in self._hosts:
-            raise FileRefused("it is on another host")
+            raise FileRefused(messages.ON_ANOTHER_HOST)
         try:
             return self._from_elsewhere(source, self._client.headers, download)
         except Refused as refused:
@@ -210,28 +211,28 @@ class FileDownloads:
             except ValueError:
                 break
             url = following
-        raise FileRefused("it redirects again and again")
+        raise FileRefused(messages.REDIRECTS_AGAIN)
 
     def _patiently(
         self, url: str, token: Mapping[str, str], download: _Download
     ) -> tuple[int, Mapping[str, str]]:
-        problem = "no answer"
+        problem = messages.NO_ANSWER
         for attempt in range(ATTEMPTS):
             wait = 2.0**attempt
             try:
                 status, headers = self._once(url, token, download)
             except (requests.RequestException, HTTPError, OSError, ValueError) as error:
                 if _is_blocked(error):
-                    raise FileRefused("its host is in a private network") from error
-                problem = "no answer"
+                    raise FileRefused(messages.IN_PRIVATE_NETWORK) from error
+                problem = messages.NO_ANSWER
             else:
                 if status != HTTPStatus.TOO_MANY_REQUESTS and status < 500:
                     return status, headers
-                problem = f"HTTP {status}"
+                problem = messages.http_status(status)
                 if status == HTTPStatus.TOO_MANY_REQUESTS:
                     wait = min(limit_wait(headers), LONGEST_WAIT)
             if attempt + 1 < ATTEMPTS:
-                self._client.waits.wait(wait, f"A file is not available ({problem})")
+                self._client.waits.wait(wait, messages.file_not_available(problem))
         raise FileRefused(problem)
 
     def _once(
@@ -239,7 +240,7 @@ class FileDownloads:
     ) -> tuple[int, Mapping[str, str]]:
         parts = urlsplit(url)
         if parts.scheme != "https" or parts.username is not None:
-            raise FileRefused("its address is not https")
+            raise FileRefused(messages.FILE_NOT_HTTPS)
         guard = Guard(ANSWER_SECONDS)
         given = {"Accept": "*/*", "Accept-Encoding": "identity", **token}
         try:
