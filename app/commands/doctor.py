@@ -230,8 +230,8 @@ def _files(settings: Settings) -> Iterator[Finding]:
     store, count, missing, damaged = store_of(settings), 0, 0, 0
     problem = store.problem()
     if problem is not None:
-        remedy = "Fix FILES_URL, the keys in the environment, or the permissions of the bucket."
-        yield Finding("files", f"the bucket cannot be listed ({problem})", remedy)
+        remedy = messages.FIX_BUCKET
+        yield Finding("files", messages.bucket_not_listed(problem), remedy)
         return
     for sha256, size in copying.known_contents():
         count += 1
@@ -254,8 +254,8 @@ def _mail(settings: Settings) -> Iterator[Finding]:
     """Log in to the mail server, and send nothing."""
     if settings.smtp_url:
         problem = smtp.refusal(settings)
-        message = f"the server does not accept a login: {problem}" if problem else "logged in"
-        remedy = "Fix SMTP_URL, then run 'flask mail test ADDRESS'." if problem else ""
+        message = messages.login_not_accepted(problem) if problem else messages.LOGGED_IN
+        remedy = messages.FIX_SMTP if problem else ""
         yield Finding("mail", message, remedy)
 
 
@@ -268,8 +268,8 @@ def _sign_on(settings: Settings) -> Iterator[Finding]:
         provider_of(settings).metadata()
     except ProviderFailure as failure:
         message = f"{settings.oidc_issuer}: {failure}"
-        remedy = "Fix OIDC_ISSUER, or make the provider reachable from here."
-    yield Finding("single sign-on", message, remedy)
+        remedy = messages.FIX_ISSUER
+    yield Finding(messages.SINGLE_SIGN_ON, message, remedy)
 
 
 CHECKS: tuple[Callable[[Settings], Iterator[Finding]], ...] = (

@@ -461,3 +461,20 @@ SPECIFY_WHOSE_LIMITS = "Specify --username, --address or --all."
 
 def limits_reset(count: int) -> str:
     return f"Reset {count} limits."
+
+
+FIX_BUCKET = "Fix FILES_URL, the keys in the environment, or the permissions of the bucket."
+
+
+def bucket_not_listed(problem: str) -> str:
+    return f"the bucket cannot be listed ({problem})"
+
+
+def login_not_accepted(problem: str) -> str:
+    return f"the server does not accept a login: {problem}"
+
+
+LOGGED_IN = "logged in"
+FIX_SMTP = "Fix SMTP_URL, then run 'flask mail test ADDRESS'."
+FIX_ISSUER = "Fix OIDC_ISSUER, or make the provider reachable from here."
+SINGLE_SIGN_ON = "single sign-on"

@@ -567,3 +567,6 @@ FILE_NOT_HTTPS = "its address is not https"
 
 def so_far(report: str) -> str:
     return f"\nSo far:\n{report}"
+
+
+GITLAB_NEXT_PAGE_ELSEWHERE = "GitLab named a next page that is not of its API."

@@ -47,3 +47,6 @@ def not_sent(error: str | None) -> str:
 
 def sent(address: str) -> str:
     return f"The server took the message for {address}."
+
+
+SMTP_URL_MISSING = "SMTP_URL is not set"

@@ -70,7 +70,7 @@ def refusal(settings: Settings) -> str | None:
     """Why the server would take no mail: connect, secure and log in, and send none; else None."""
     server = mail_server(settings.smtp_url)
     if server is None:
-        return "SMTP_URL is not set"
+        return messages.SMTP_URL_MISSING
     guard = Guard(SESSION_SECONDS)
     try:
         connection = _open(server, settings, guard)

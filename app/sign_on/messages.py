@@ -21,3 +21,30 @@ def try_again_in(minutes: int) -> str:
 ALREADY_LINKED = "This login is already linked to an account."
 REMOVE_A_LOGIN_FIRST = "Remove a linked login first."
 ONLY_WAY_TO_LOG_IN = "This is your only way to log in."
+
+# Why the provider cannot be used
+FAILED_JUST_NOW = "it failed just now"
+OTHER_ISSUER = "its metadata names another issuer"
+NO_USABLE_KEYS = "it publishes no usable keys"
+
+
+def no_address(name: str) -> str:
+    return f"{name} is no address"
+
+
+def not_https(name: str) -> str:
+    return f"{name} is neither https nor on this machine"
+
+
+def no_answer(kind: str) -> str:
+    return f"no answer: {kind}"
+
+
+def status(status: int) -> str:
+    return f"status {status}"
+
+
+ANSWER_NOT_JSON = "the answer is no JSON"
+ANSWER_NOT_AN_OBJECT = "the answer is no JSON object"
+ANSWER_TOO_LONG = "the answer is too long"
+ANSWER_TOO_SLOW = "the answer took too long"

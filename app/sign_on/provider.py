@@ -11,7 +11,7 @@ from requests.auth import HTTPBasicAuth
 
 from app.config import Settings
 from app.core.lanes import Lane, require
-from app.sign_on import tokens
+from app.sign_on import messages, tokens
 from app.sign_on.requests import ProviderFailure, checked_address, get_json, post_form
 from app.sign_on.tokens import Claims, TokenRefused, UnknownKey
 
@@ -69,7 +69,7 @@ class Provider:
             if self._known is not known and self._known is not None:
                 return self._known
             if self._failed_at and time.monotonic() - self._failed_at < FAILED_SECONDS:
-                raise ProviderFailure("it failed just now")
+                raise ProviderFailure(messages.FAILED_JUST_NOW)
             try:
                 metadata = self._read_metadata()
                 keys = self._read_keys(metadata)
@@ -84,7 +84,7 @@ class Provider:
         place = f"{self.issuer.rstrip('/')}/.well-known/openid-configuration"
         found = get_json(place, self._user_agent)
         if found.get("issuer") != self.issuer:
-            raise ProviderFailure("its metadata names another issuer")
+            raise ProviderFailure(messages.OTHER_ISSUER)
         methods = found.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
         return Metadata(
             authorization_endpoint=checked_address(
@@ -105,7 +105,7 @@ class Provider:
         try:
             return tokens.read_keys(get_json(metadata.jwks_uri, self._user_agent))
         except TokenRefused as error:
-            raise ProviderFailure("it publishes no usable keys") from error
+            raise ProviderFailure(messages.NO_USABLE_KEYS) from error
 
     def verified(self, token: str) -> Claims:
         """The claims of a token it signed; raises TokenRefused, ProviderFailure.

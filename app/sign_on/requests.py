@@ -14,6 +14,7 @@ from requests.auth import AuthBase, HTTPBasicAuth
 from urllib3.exceptions import HTTPError
 
 from app.config import is_loopback
+from app.sign_on import messages
 
 CONNECT_SECONDS = 4.0
 READ_SECONDS = 5.0
@@ -33,16 +34,16 @@ class ProviderFailure(Exception):
 def checked_address(value: object, name: str) -> str:
     """An address that may be asked; raises ProviderFailure."""
     if not isinstance(value, str) or len(value) > LONGEST_URL or not value.isprintable():
-        raise ProviderFailure(f"{name} is no address")
+        raise ProviderFailure(messages.no_address(name))
     try:
         parts = urlsplit(value)
         host = parts.hostname or ""
         port_is_fine = parts.port != 0
     except ValueError:
-        raise ProviderFailure(f"{name} is no address") from None
+        raise ProviderFailure(messages.no_address(name)) from None
     is_secure = parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host))
     if not (is_secure and host and port_is_fine) or parts.username is not None or parts.fragment:
-        raise ProviderFailure(f"{name} is neither https nor on this machine")
+        raise ProviderFailure(messages.not_https(name))
     return value
 
 
@@ -86,15 +87,15 @@ def _json(method: str, address: str, user_agent: str, **options: Any) -> dict[st
             content = _read(answer, ends_at)
             status = answer.status_code
     except (requests.RequestException, HTTPError, OSError, ValueError) as error:
-        raise ProviderFailure(f"no answer: {type(error).__name__}") from error
+        raise ProviderFailure(messages.no_answer(type(error).__name__)) from error
     if status != 200:
-        raise ProviderFailure(f"status {status}", status)
+        raise ProviderFailure(messages.status(status), status)
     try:
         found = orjson.loads(content)
     except orjson.JSONDecodeError:
-        raise ProviderFailure("the answer is no JSON") from None
+        raise ProviderFailure(messages.ANSWER_NOT_JSON) from None
     if not isinstance(found, dict):
-        raise ProviderFailure("the answer is no JSON object")
+        raise ProviderFailure(messages.ANSWER_NOT_AN_OBJECT)
     return found
 
 
@@ -106,7 +107,7 @@ def _read(answer: requests.Response, ends_at: float) -> bytes:
         pieces.append(piece)
         size += len(piece)
         if size > LONGEST:
-            raise ProviderFailure("the answer is too long")
+            raise ProviderFailure(messages.ANSWER_TOO_LONG)
         if time.monotonic() > ends_at:
-            raise ProviderFailure("the answer took too long")
+            raise ProviderFailure(messages.ANSWER_TOO_SLOW)
     return b"".join(pieces)

@@ -43,7 +43,7 @@ SAYING = {
 }
 ERRORS = {
     *("DomainError", "SettingsError", "TrackerError", "ProtocolError"),
-    *("AssetMissing", "FileRefused"),
+    *("AssetMissing", "FileRefused", "ProviderFailure"),
 }
 SAID_AS = {"message", "text", "undo_text", "action", "hint", "remedy", "toast"}
 # Sample data.

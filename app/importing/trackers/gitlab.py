@@ -279,7 +279,7 @@ def _next_path(answer: ApiAnswer) -> str | None:
         return None
     _, root, rest = answer.next_address.partition(API)
     if not root:
-        raise TrackerError("GitLab named a next page that is not of its API.")
+        raise TrackerError(messages.GITLAB_NEXT_PAGE_ELSEWHERE)
     return f"{root}{rest}"
 
 
