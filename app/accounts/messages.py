@@ -146,3 +146,16 @@ def invitation_text(username: str) -> str:
 
 
 INVITATION_REASON = "If you do not know who invited you, ignore this mail. No other mail follows."
+
+# Passkeys
+PASSKEY_TOOK_TOO_LONG = "This took too long. Try again."
+PASSKEY_NOT_ACCEPTED = "This passkey was not accepted. Use another one, or your password."
+PASSKEY_DOES_NOT_WORK = "The browser did not make a passkey that works here. Try again."
+PASSKEY_IN_USE = "This passkey is already in use."
+
+
+def too_many_passkeys(most: int) -> str:
+    return f"You have {most} passkeys. Remove one first."
+
+
+REMOVE_OWN_PASSKEYS_IN_PROFILE = "Remove your own passkeys in your profile."

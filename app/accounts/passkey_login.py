@@ -9,7 +9,7 @@ from functools import partial
 
 from sqlalchemy import select
 
-from app.accounts import ceremonies, login, sessions, throttle, webauthn
+from app.accounts import ceremonies, login, messages, sessions, throttle, webauthn
 from app.accounts.ceremonies import Ceremony, Site
 from app.accounts.login import Way
 from app.accounts.models import Passkey, User
@@ -91,7 +91,7 @@ def log_in(
     if step is not None and expected is None:
         raise login.step_over()
     if ceremony is None:
-        raise InvalidCredentials("This took too long. Try again.", {"reason": OVER})
+        raise InvalidCredentials(messages.PASSKEY_TOOK_TOO_LONG, {"reason": OVER})
     answer = Assertion(credential_id, client_data, authenticator_data, signature, user_handle)
     way: Way = "passkey" if step is None else "password_and_passkey"
     attempt = throttle.reserve(settings.secret_key, peer.address, None)
@@ -103,7 +103,7 @@ def log_in(
     except _Refused as refusal:
         _record_failure(refusal)
         raise InvalidCredentials(
-            "This passkey was not accepted. Use another one, or your password.",
+            messages.PASSKEY_NOT_ACCEPTED,
             {"reason": INVALID},
         ) from refusal
 

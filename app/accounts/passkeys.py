@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import bindparam, delete, exists, func, select
 
-from app.accounts import ceremonies, credentials, sessions, user_refs, webauthn
+from app.accounts import ceremonies, credentials, messages, sessions, user_refs, webauthn
 from app.accounts.ceremonies import Site
 from app.accounts.confirming import confirm_password, confirm_unchanged
 from app.accounts.models import Passkey, User
@@ -150,7 +150,7 @@ def add(
     try:
         made = webauthn.made(site, ceremony, client_data, attestation)
     except webauthn.NotVerified as error:
-        message = "The browser did not make a passkey that works here. Try again."
+        message = messages.PASSKEY_DOES_NOT_WORK
         raise InvalidField("attestation", "not_verified", message) from error
 
     def work() -> Passkey:
@@ -162,7 +162,7 @@ def add(
         _check_number(session.scalar(own) or 0)
         taken = select(exists().where(Passkey.credential_hash == made.credential_hash))
         if session.scalar(taken):
-            raise Conflict("invariant_violation", "This passkey is already in use.")
+            raise Conflict("invariant_violation", messages.PASSKEY_IN_USE)
         identifier = ids.new_id()
         passkey = Passkey(
             id=identifier,
@@ -183,11 +183,11 @@ def add(
 
 def _check_number(own: int) -> None:
     if own >= MOST:
-        raise Conflict("invariant_violation", f"You have {MOST} passkeys. Remove one first.")
+        raise Conflict("invariant_violation", messages.too_many_passkeys(MOST))
 
 
 def _over() -> InvalidField:
-    return InvalidField("state", "over", "This took too long. Try again.")
+    return InvalidField("state", "over", messages.PASSKEY_TOOK_TOO_LONG)
 
 
 def _name(name: str) -> str:
@@ -267,7 +267,7 @@ def _person(user_id: str) -> User:
 def _somebody_else(actor: Actor, user_id: str) -> User:
     user = _person(user_id)
     if user.id == actor.user_id:
-        raise Conflict("invariant_violation", "Remove your own passkeys in your profile.")
+        raise Conflict("invariant_violation", messages.REMOVE_OWN_PASSKEYS_IN_PROFILE)
     credentials.lock_exclusive(user.id)
     return user
 

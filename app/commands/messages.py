@@ -478,3 +478,10 @@ LOGGED_IN = "logged in"
 FIX_SMTP = "Fix SMTP_URL, then run 'flask mail test ADDRESS'."
 FIX_ISSUER = "Fix OIDC_ISSUER, or make the provider reachable from here."
 SINGLE_SIGN_ON = "single sign-on"
+
+
+def passkeys_removed(count: int, noun: str, username: str) -> str:
+    return f"Removed {count} {noun} of {username}."
+
+
+NEVER_USED = "never used"

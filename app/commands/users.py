@@ -129,7 +129,7 @@ def list_passkeys(username: str, as_json: bool) -> None:
     for one in all_rows(
         lambda cursor: passkeys.list_of(SYSTEM, user_id, limit=PAGE_SIZE, cursor=cursor)
     ):
-        used = one["last_used_at"] or "never used"
+        used = one["last_used_at"] or messages.NEVER_USED
         click.echo(json.dumps(one) if as_json else f"{one['id']} {used:<24} {one['name']}")
 
 
@@ -142,7 +142,7 @@ def remove_passkeys(username: str, passkey_id: str | None) -> None:
     if passkey_id is not None:
         run_write(lambda: passkeys.remove_of(SYSTEM, user_id, passkey_id))
     count = 1 if passkey_id else run_write(lambda: passkeys.remove_all_of(SYSTEM, user_id))
-    click.echo(f"Removed {count} {text.named(count, 'passkeys')} of {username}.")
+    click.echo(messages.passkeys_removed(count, text.named(count, "passkeys"), username))
 
 
 @users.command("deactivate")

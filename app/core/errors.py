@@ -59,30 +59,6 @@ class AmbiguousCredentials(DomainError):
     message = messages.TWO_CREDENTIALS
 
 
-FORBIDDEN_MESSAGES = {
-    "humans_only": "Only people can do this.",
-    "project_not_in_allowlist": "This project is not in the bot's allowlist.",
-    "bots_have_no_personal_notes": "Bots cannot have personal notes.",
-    "bot_cannot_edit_global_wiki": "This bot cannot edit global wiki pages.",
-    "cross_site_request": "The request came from another site.",
-    "missing_requested_by": "Send the header X-Requested-By: web.",
-    "not_author": "Only the author can change this comment.",
-    "not_own_change": "A bot can only undo its own changes.",
-    "not_own_deletion": "A bot can only restore what it deleted. A person can restore this.",
-    "not_uploader": "A bot can only delete files that it added.",
-    "sign_off_required": (
-        "Only people can move tickets to a done state in this project. Move it to the state in "
-        "details.review_state, if there is one, and a person signs it off."
-    ),
-    "bot_inactive": "The bot of this integration is deactivated. A person can activate it again.",
-    "password_login_off": "Logging in with a password is turned off. Use single sign-on.",
-    "passkeys_unavailable": (
-        "Passkeys do not work at this address. BASE_URL must be an https address with a name."
-    ),
-    "setup_code_required": "Send the setup code that the server printed when it started.",
-}
-
-
 class Forbidden(DomainError):
     """Authenticated but not allowed; ``reason`` says why."""
 
@@ -91,7 +67,7 @@ class Forbidden(DomainError):
 
     def __init__(self, reason: str, **details: Any) -> None:
         super().__init__(
-            FORBIDDEN_MESSAGES.get(reason, messages.FORBIDDEN),
+            messages.FORBIDDEN_BY_REASON.get(reason, messages.FORBIDDEN),
             {"reason": reason, **details},
         )
 
@@ -263,8 +239,8 @@ class RequestMalformed(DomainError):
     code = "request.malformed"
 
     def __init__(self, status: int = 400) -> None:
-        messages = {414: messages.URL_TOO_LONG, 431: messages.HEADERS_TOO_LONG}
-        super().__init__(messages.get(status, messages.NOT_HTTP))
+        reasons = {414: messages.URL_TOO_LONG, 431: messages.HEADERS_TOO_LONG}
+        super().__init__(reasons.get(status, messages.NOT_HTTP))
         self.status = status
 
 

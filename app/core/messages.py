@@ -28,6 +28,9 @@ FORBIDDEN_BY_REASON = {
     ),
     "bot_inactive": "The bot of this integration is deactivated. A person can activate it again.",
     "password_login_off": "Logging in with a password is turned off. Use single sign-on.",
+    "passkeys_unavailable": (
+        "Passkeys do not work at this address. BASE_URL must be an https address with a name."
+    ),
     "setup_code_required": "Send the setup code that the server printed when it started.",
 }
 
