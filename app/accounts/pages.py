@@ -4,7 +4,7 @@ from typing import Any
 
 from flask import Blueprint, Response, g, request
 
-from app.accounts import login, passkey_login, passkeys, personal, sessions, setup, users
+from app.accounts import login, messages, passkey_login, passkeys, personal, sessions, setup, users
 from app.accounts.builders import user_json
 from app.accounts.identity import COOKIE
 from app.accounts.login import LoginStep
@@ -100,8 +100,7 @@ def log_in() -> Response:
             status, headers = error.status, error.headers
             wait = int(headers["Retry-After"])
             minutes = -(-wait // 60)
-            unit = "minute" if minutes == 1 else "minutes"
-            form.refuse("", f"Too many attempts. Wait {minutes} {unit} and try again.")
+            form.refuse("", messages.wait_and_try_again(minutes))
     response = (
         _ask_code(form, target, _step_person(), status)
         if is_step
