@@ -154,7 +154,7 @@ def claim(owner: str, most: int) -> list[Claimed]:
         _DUE, {"moment": moment, "farthest": moment + FARTHEST_MS, "most": most}
     ).all()
     events = attempts.events_of([row.OutboxEntry.audit_event_id for row in due])
-    messages = messages_of(
+    chat_messages = messages_of(
         [
             row.OutboxEntry.audit_event_id
             for row in due
@@ -166,10 +166,10 @@ def claim(owner: str, most: int) -> list[Claimed]:
     for entry, webhook in due:
         if webhook.is_active:
             event = events[entry.audit_event_id]
-            told = messages.get(entry.audit_event_id)
+            told = chat_messages.get(entry.audit_event_id)
             claimed.append(_claim(entry, webhook, owner, lease_until, event, told))
         else:
-            pending.end(webhook.id, pending.SWITCHED_OFF)
+            pending.end(webhook.id, messages.WEBHOOK_DISABLED)
     session.flush()
     return claimed
 
