@@ -160,7 +160,7 @@ class Connected:
             "on_merge": moves,
             "secret": SECRET,
         }
-        self.integration = ok(self.cast.ada.post("/integrations", body), 201)
+        self.integration = self.integration or ok(self.cast.ada.post("/integrations", body), 201)
 
     @property
     def address(self) -> str:

@@ -6,12 +6,17 @@ nothing.
 
 from typing import Any
 
+import click
 import pytest
 
+from app.commands.restore import restore_project
+from app.database.session import reading
+from app.inbox import sign_offs
+from app.projects.command_line import acting_human
 from app.tickets import bulk
 from tests.support.cast import Cast
 from tests.support.story import event_types, events, invalid, make_ticket, ok, refused, state_ids
-from tests.tickets.ways_into_done import WAYS, World, sign_off, undo_of_another
+from tests.tickets.ways_into_done import WAYS, World, merge, sign_off, undo_of_another
 
 
 @pytest.fixture
@@ -84,6 +89,30 @@ HUMANS_ONLY = {
         "PATCH", f"/projects/{w.project}", {"sign_off": False}
     ),
     "undoing what a person did": undo_of_another,
+    "rewinding": lambda w: w.rest(
+        "POST", f"/users/{w.cast.smith.user_id}/rewind", {"since": "2026-01-01T00:00:00Z"}
+    ),
+    "putting back what a rewind kept": lambda w: w.rest(
+        "POST",
+        f"/users/{w.cast.smith.user_id}/rewind/put-back",
+        {
+            "since": "2026-01-01T00:00:00Z",
+            "event_id": w.newest_event("ticket.created"),
+            "name": "exists",
+        },
+    ),
+    "having merges move tickets": lambda w: w.rest(
+        "POST",
+        "/integrations",
+        {
+            "name": "Own",
+            "forge": "github",
+            "project_ids": [w.project],
+            "on_merge": [{"project_id": w.project, "state_id": w.done}],
+        },
+    ),
+    "signing off": lambda w: w.verb(lambda bot: sign_offs.sign_off(bot, "OPEN-1", seen="")),
+    "restoring a project": lambda w: w.verb(lambda bot: restore_project(bot, "OPEN")),
 }
 
 
@@ -95,6 +124,24 @@ def test_what_could_get_around_it_is_for_people(world: World, way: str):
     assert error is not None
     assert error["details"]["reason"] == "humans_only"
     assert world.in_done() == before
+
+
+def test_no_merge_gets_around_it(world: World):
+    """The forge is told no more than that nothing moved, and may say it again later."""
+    sign_off(world)
+    before = world.in_done()
+    merge(world, 1)
+    assert world.in_done() == before
+    ok(world.cast.ada.patch(f"/projects/{world.project}", {"sign_off": False}))
+    merge(world, 2)
+    assert world.in_done() == {*before, "OPEN-1"}
+
+
+@pytest.mark.one_database
+def test_no_command_acts_as_a_bot(world: World):
+    """Imports, rewinds and the sample project act as the person of ``--as``."""
+    with world.app.app_context(), reading(), pytest.raises(click.ClickException):
+        acting_human("smith")
 
 
 def test_no_patch_of_a_ticket_changes_its_state(world: World):

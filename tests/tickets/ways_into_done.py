@@ -1,7 +1,7 @@
 """Ways in which a bot may try to get a ticket into a done state."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from flask import Flask
@@ -18,6 +18,7 @@ from app.tickets import board_moves, bulk, claiming, creating, quick, service, t
 from app.tickets.board_moves import BoardCell
 from app.tickets.models import Ticket
 from app.undo import service as undo
+from tests.integrations.deliveries import Connected, pull_request
 from tests.support.agent import Agent
 from tests.support.cast import Cast
 from tests.support.story import events, ok
@@ -33,6 +34,7 @@ class World:
     cast: Cast
     states: list[str]
     others: list[str]
+    integration: dict[str, Any] = field(default_factory=dict)
 
     @property
     def agent(self) -> Agent:
@@ -265,6 +267,16 @@ def _breakdown(world: World, **child: Any) -> Error:
             bot, world.project, title="Parent", type="epic", children=children
         )
     )
+
+
+def merge(world: World, second: int) -> None:
+    """Deliver a merge that fixes OPEN-1, where merges are to move it to a done state."""
+    at = Connected(world.cast, integration=world.integration)
+    world.integration = at.integration
+    outcome = at.deliver(
+        pull_request("github", second, body="fixes OPEN-1", action="closed", state="merged")
+    )
+    assert outcome.endswith(("1 moved", "1 not moved")), outcome
 
 
 def _child(**fields: Any) -> dict[str, Any]:
