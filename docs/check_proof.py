@@ -13,10 +13,10 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-SIGNED = ("sequence", "made_at", "event_count", "first_event_id", "last_event_id", "root")
-SIGNED += ("previous",)
+SIGNED = "sequence", "made_at", "event_count", "first_event_id", "last_event_id", "root", "previous"
 
-proof = json.load(sys.stdin)
+given = json.load(sys.stdin)
+proof = given.get("proof", given) or sys.exit("No checkpoint has the event yet.")
 checkpoint = proof["checkpoint"]
 # From the event up to the root of the tree (RFC 6962).
 node = hashlib.sha256(b"\x00" + proof["event"].encode()).digest()

@@ -101,7 +101,7 @@ def test_sentences_are_short():
 def test_the_pictures_of_the_documents_are_there_and_small():
     named = set(re.findall(r"docs/pictures/[\w-]+\.png", text("README.md")))
     for path in (ROOT / "docs").glob("*.md"):
-        found = re.findall(r"\]\((pictures/[\w-]+\.png)\)", path.read_text())
+        found = re.findall(r"[(\"](pictures/[\w-]+\.png)[)\"]", path.read_text())
         named |= {f"docs/{one}" for one in found}
     sizes = {
         str(path.relative_to(ROOT)): path.stat().st_size

@@ -233,6 +233,7 @@ def test_an_event_and_its_request(cast, browser):
     shown = browser(f"/audit/events/{event['id']}")
     assert "medium" in shown
     assert "high" in shown
+    assert f'href="/api/v1/audit/{event["id"]}?proof=true"' in shown
     assert "OPEN-1" in browser(f"/audit?span=all&request_id={event['request_id']}")
     browser("/audit/events/unknown", status=404)
 

@@ -199,6 +199,8 @@ def test_a_proof_is_checked_by_the_script(log: Log, cast):
     proof = event["proof"]
     told = json.loads(proof["event"])
     assert (told["id"], told["payload"]) == (event_id, event["payload"])
+    # The answer of REST is taken as it is, or the proof in it.
+    assert check(event, key).returncode == 0
     good = check(proof, key)
     assert good.returncode == 0, good.stderr
     assert event_id in good.stdout
@@ -231,7 +233,9 @@ def test_every_event_of_a_tree_can_be_proved(log: Log):
 def test_without_a_checkpoint_there_is_no_proof(log: Log, cast):
     row = event_at(now_ms(), 1)
     log.add(row)
-    assert ok(cast.ada.get(f"/audit/{row['id']}?proof=true"))["proof"] is None
+    event = ok(cast.ada.get(f"/audit/{row['id']}?proof=true"))
+    assert event["proof"] is None
+    assert check(event, "").stderr == "No checkpoint has the event yet.\n"
     assert ok(cast.ada.get(f"/audit/{log.ids()[0]}"))["proof"] is None
 
 

@@ -38,6 +38,8 @@ STRANGERS = {
 }
 # What README.md shows of the sample project.
 IN_README = {"board": "/projects/SAMPLE/board", "bot-review": "/bots/sample-writer/review"}
+# What the guides show, as the README does, in both themes.
+IN_BOTH = {"sign-off": "/tickets/DEMO-9/sign-off", "audit-event": "/audit/events/{overtaken}"}
 # What the guides show, in light.
 IN_GUIDES = {
     "receipts": "/bots/bot-dev-1/review",
@@ -208,9 +210,9 @@ def _for_readme(browser: Browser, made: Seeded, served: Served, instance: Path) 
     for theme in ("light", "dark"):
         with looking(browser, made, f"wide-{theme}") as page:
             page.set_viewport_size(README_SIZE)
-            shown = IN_README | (IN_GUIDES if theme == "light" else {})
+            shown = IN_README | IN_BOTH | (IN_GUIDES if theme == "light" else {})
             for name, path in shown.items():
-                page.goto(made.url + path)
+                page.goto(made.url + path.format(**made.ids))
                 keep(page, README_FOLDER / f"{name}-{theme}.png", whole=False)
 
 
