@@ -17,7 +17,7 @@ from app.core.actor import Actor
 from app.core.clock import now_ms
 from app.database.columns import Id
 from app.database.session import Prepared
-from app.database.sql_functions import JsonRows
+from app.database.sql_functions import ClockMicros, JsonRows
 from app.tickets.models import Comment
 from app.wiki.models import WikiPage
 
@@ -25,7 +25,8 @@ from app.wiki.models import WikiPage
 RULES = "agents"
 # The newest comments of a ticket that a receipt is about.
 COMMENTS = 200
-
+# Where the parts of a receipt have the version that there was.
+VERSION_OF = {"ticket": "version", "page": "revision", "house_rules": "revision"}
 
 _USER = bindparam("user_id", type_=Id())
 _IS_RULES = and_(WikiPage.slug == RULES, WikiPage.deleted_at.is_(None))
@@ -76,7 +77,13 @@ _one = select(literal(1).label("one")).subquery("one")
 def _known(*more: Any) -> Prepared:
     columns = (_rules.c.id, _rules.c.revision_number, _rules.c.updated_at)
     return Prepared(
-        select(*columns, _reads.label("reads"), _readers.label("readers"), *more)
+        select(
+            *columns,
+            _reads.label("reads"),
+            _readers.label("readers"),
+            ClockMicros().label("at"),
+            *more,
+        )
         .select_from(_one)
         .outerjoin(_rules, true())
     )
@@ -107,6 +114,7 @@ class _KnownReads:
             self.discussion = orjson.loads(row.discussion or "[]")
         else:
             row = _KNOWN.first(**values)
+        self.at: int | None = row.at
         self.rules = (row.id, row.revision_number, row.updated_at) if row.id else None
         # What it knows to be lost is not stored yet.
         self.since = now_ms() if actor.id in kept.lost else 0
@@ -138,15 +146,26 @@ def build(actor: Actor, subject: Subject) -> Receipt:
         receipt["page"] = _page(known, *page)
     if known.rules is not None:
         receipt["house_rules"] = _page(known, *known.rules)
-    if receipt and known.since:
+    if not _lacks_something(receipt):
+        # Nothing that others know, or that was lost, could be more.
+        return receipt
+    if known.since:
         receipt["known_since"] = known.since
-    if receipt and known.readers:
+    if known.readers:
         receipt["other_readers"] = known.readers
         # What they showed before this time counts.
-        receipt["at"] = shared_us()
+        receipt["at"] = known.at or shared_us()
         if known.more_unread:
             receipt["comments"]["more_unread"] = known.more_unread
     return receipt
+
+
+def _lacks_something(receipt: Receipt) -> bool:
+    """Whether anything of what it is about was not read in its newest version."""
+    return any(
+        part["unread"] if name == "comments" else part["read"] < part[VERSION_OF[name]]
+        for name, part in receipt.items()
+    )
 
 
 def _page(known: _KnownReads, page_id: str, revision: int, changed_at: int) -> dict[str, Any]:

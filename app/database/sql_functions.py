@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Integer, Text
+from sqlalchemy import BigInteger, ColumnElement, Integer, Text
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
@@ -41,6 +41,23 @@ def _on_sqlite(element: JsonRows, compiler: SQLCompiler, **options: Any) -> str:
 @compiles(JsonRows, "postgresql")
 def _on_postgresql(element: JsonRows, compiler: SQLCompiler, **options: Any) -> str:
     return f"json_agg(json_build_array({compiler.process(element.clauses, **options)}))::text"
+
+
+class ClockMicros(FunctionElement[Any]):
+    """The time in microseconds by the clock of PostgreSQL; null on SQLite, which has none."""
+
+    type: TypeEngine[Any] = BigInteger()
+    inherit_cache = True
+
+
+@compiles(ClockMicros, "sqlite")
+def _no_clock(_element: ClockMicros, _compiler: SQLCompiler, **_options: Any) -> str:
+    return "NULL"
+
+
+@compiles(ClockMicros, "postgresql")
+def _clock(_element: ClockMicros, _compiler: SQLCompiler, **_options: Any) -> str:
+    return "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)"
 
 
 class Unindexed(FunctionElement[Any]):

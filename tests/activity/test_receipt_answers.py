@@ -155,6 +155,21 @@ def test_one_process_asks_nothing(app, cast, ticket, receipt):
     assert receipt()["ticket"]["status"] == "not_read"
 
 
+def test_nobody_is_asked_where_nothing_is_lacking(app, cast, ticket, receipt, other):
+    comment(cast.ada)
+    make_ticket(cast.ada, cast.open_project, "Another")
+    other.get(cast.smith, "/tickets/OPEN-2")
+    for path in ("/tickets/OPEN-1", "/tickets/OPEN-1/comments"):
+        ok(cast.smith.get(path))
+    change(cast.smith, "low")
+    with app.app_context(), reading():
+        assert not session.scalars(select(ReceiptAnswer)).all()
+    assert statuses(receipt()) == ("read", "read")
+    comment(cast.ada)
+    change(cast.smith, "high")
+    assert statuses(receipt()) == ("read", "unknown")
+
+
 def test_answers_are_only_of_those_asked(app, cast, ticket, other):
     other.get(cast.smith, "/tickets/OPEN-1")
     change(cast.smith, "low")
