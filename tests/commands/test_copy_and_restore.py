@@ -97,6 +97,10 @@ def once_used(tmp_path_factory):
         read = {"name": "get_ticket", "arguments": {"ticket": "OPS-1"}, "_meta": used}
         message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": read}
         assert served.request("POST", f"/mcp/bot/{bot.token}/mcp", message).status == 200
+        said = {"body": "From the bot"}
+        path = "/api/v1/tickets/OPS-1/comments"
+        assert served.request("POST", path, said, X_API_Key=bot.token).status == 201
+        owner.call("PATCH", f"/projects/{project}", {"sign_off": True, "bot_creation_limit": 50})
         state = {"name": "Limited", "category": "active", "wip_limit": 2}
         owner.call("POST", f"/projects/{project}/workflow-states", state)
         for page, form in FORMS.items():
@@ -181,6 +185,8 @@ def test_a_copy_is_equal_row_by_row_and_works(cluster, used, tmp_path):
     for name, rows in source.items():
         assert target[name] == rows, name
     assert len(source["audit_events"]) > 10
+    assert all(source[name] for name in ("audit_checkpoints", "bot_reads"))
+    assert any(row[-1] for row in source["audit_events"])
     assert source["ticket_templates"]
     assert source["saved_views"]
     assert is_proved(tmp_path / "third", DATABASE_URL=url)

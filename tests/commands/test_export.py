@@ -53,6 +53,7 @@ def filled(app, cast):
     ok(ada.post("/webhooks", hook), 201)
     forge = {"name": "GitHub", "forge": "github", "project_ids": [project]}
     ok(ada.post("/integrations", forge), 201)
+    ok(ada.patch(f"/projects/{project}", {"sign_off": True, "bot_creation_limit": 50}))
     in_app(app, lambda: _arrange(cast))
     usage = {"input_tokens": 900_000_000, "cost_usd": 0.25}
     call = {"name": "get_ticket", "arguments": {"ticket": "OPEN-1"}, "_meta": {"usage": usage}}
@@ -69,7 +70,13 @@ def _arrange(cast):
     saved_views.save_view(person, project, name="Mine", query="assignee=me", is_shared=True)
 
 
-ARRANGED = ("ticket_templates", "ticket_mutes", "saved_views", "comment_reactions")
+ARRANGED = (
+    "audit_checkpoints",
+    "ticket_templates",
+    "ticket_mutes",
+    "saved_views",
+    "comment_reactions",
+)
 
 
 @pytest.fixture
@@ -107,6 +114,7 @@ def rows_in(app):
 
 
 def test_out_and_in_and_out_again_is_the_same(filled, flask, other, tmp_path):
+    flask("audit", "checkpoint")
     said = flask("export", str(tmp_path / "first"))
     rows = json.loads((tmp_path / "first/manifest.json").read_text())["rows"]
     assert f"{sum(rows.values())} rows in" in said
@@ -114,6 +122,10 @@ def test_out_and_in_and_out_again_is_the_same(filled, flask, other, tmp_path):
     assert "rows and indexed 4 documents" in other("import-export", str(tmp_path / "first"))
     other("export", str(tmp_path / "second"))
     assert files_of(tmp_path / "second") == files_of(tmp_path / "first")
+    assert any(row["receipt"] for row in lines_of(tmp_path / "second", "audit_events"))
+    (project,) = [row for row in lines_of(tmp_path / "second", "projects") if row["sign_off"]]
+    assert (project["key"], project["bot_creation_limit"]) == ("OPEN", 50)
+    assert " in 1 checkpoint, 1 without one yet." in other("audit", "verify")
     # It is an installation in use: what was a credential is one, and search finds.
     bot = {"X-API-Key": filled.smith.headers["X-API-Key"]}
     client = other.app.test_client()
