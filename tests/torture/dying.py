@@ -1,18 +1,20 @@
-"""``python -m tests.torture.dying N``: bring the schema up to date; die at statement N."""
+"""``python -m tests.torture.dying N COMMAND...``: a command of flask that dies at statement N."""
 
 import itertools
 import os
 import signal
+import subprocess
 import sys
 
 import sqlalchemy as sa
+from flask.cli import main as flask
 
-from app import create_app
-from app.database import schema
+from tests.support.serving import ROOT, environment
+from tests.torture.stage import Stage
 
 
-def main(last: int) -> None:
-    """As ``flask db upgrade`` does it, up to there."""
+def die_at(last: int) -> None:
+    """End this process at a statement."""
     numbers = itertools.count(1)
 
     @sa.event.listens_for(sa.Engine, "before_cursor_execute")
@@ -20,9 +22,17 @@ def main(last: int) -> None:
         if next(numbers) == last:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    with create_app().app_context():
-        schema.upgrade()
+
+def run(
+    stage: Stage, last: int, *command: str, beside: str = "instance", **settings: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a command that is killed at a statement; it ends well if it has fewer."""
+    given = environment(stage.directory / beside, stage.port, **(stage.settings | settings))
+    asked = (sys.executable, "-m", "tests.torture.dying", str(last), *command)
+    return subprocess.run(asked, env=given, cwd=ROOT, check=False, capture_output=True, text=True)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    die_at(int(sys.argv[1]))
+    sys.argv = ["flask", "--app", "wsgi", *sys.argv[2:]]
+    flask()

@@ -1,8 +1,6 @@
 """Migrations that are killed on their way: begun again they end well, and nothing is lost."""
 
 import random
-import subprocess
-import sys
 
 import sqlalchemy as sa
 from alembic import command
@@ -12,11 +10,10 @@ from app.database.session import db
 from tests.migrations.test_migrations import config
 from tests.migrations.test_with_data import REVISIONS, everything, put, same
 from tests.support.databases import settings_for
-from tests.support.serving import ROOT, environment
+from tests.torture import dying
 from tests.torture.faults import Figures, expect
 from tests.torture.stage import Stage
 
-UPGRADE = (sys.executable, "-m", "tests.torture.dying")
 # From the first revision to the newest there are some more.
 MOST_STATEMENTS = 50
 Rows = dict[str, list[dict[str, object]]]
@@ -59,11 +56,8 @@ def _fill(stage: Stage, url: str, revision: str, rows: Rows) -> dict[str, list[s
 
 def _upgrade(stage: Stage, url: str, statement: int = 0) -> int:
     """The exit code of an upgrade that is killed at a statement; it ends well if it has fewer."""
-    given = {"DATABASE_URL": url, "SECRET_KEY": "a secret key of the tests, long enough"}
-    settings = environment(stage.directory / "beside", stage.port, **given)
-    return subprocess.run(
-        (*UPGRADE, str(statement)), env=settings, cwd=ROOT, check=False
-    ).returncode
+    done = dying.run(stage, statement, "db", "upgrade", beside="beside", DATABASE_URL=url)
+    return done.returncode
 
 
 def _revision(url: str) -> str:

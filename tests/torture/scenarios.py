@@ -25,6 +25,7 @@ from tests.torture.storage import (
     small_disk_full,
     torn_log,
 )
+from tests.torture.trust import trust
 from tests.torture.uploads import uploads, uploads_on_a_full_disk
 
 
@@ -60,5 +61,6 @@ SCENARIOS = (
     Scenario("mail", lambda s: mail(s, 5), lambda s: mail(s, 1)),
     Scenario("forges", lambda s: forges(s, 10), lambda s: forges(s, 1)),
     Scenario("sign-on", lambda s: sign_on(s, 20), lambda s: sign_on(s, 1)),
+    Scenario("trust", lambda stage: trust(stage, 5), None),
     Scenario("torn log", lambda s: torn_log(s, 10), lambda s: torn_log(s, 1), LITE),
 )
