@@ -34,6 +34,7 @@ from app.commands.restore import restore
 from app.commands.secrets import rotate_secret_key
 from app.commands.users import login_limits, users
 from app.exporting.pages import pages as export_pages
+from app.feeds.api import api as feeds
 from app.feeds.pages import pages as feed_pages
 from app.help.pages import pages as help_pages
 from app.importing.commands import import_issues
@@ -49,6 +50,7 @@ from app.jobs.sweeping import sweep_command
 from app.mail.cli import mail
 from app.mail.pages import pages as mail_pages
 from app.notices import letters as notices
+from app.notices.api import api as notice_choices
 from app.notices.pages import pages as notice_pages
 from app.projects.api import api as projects
 from app.projects.pages import pages as project_pages
@@ -84,6 +86,8 @@ APIS = (
     accounts,
     second_factor,
     passkeys,
+    feeds,
+    notice_choices,
     bots,
     projects,
     tickets,

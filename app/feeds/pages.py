@@ -23,7 +23,8 @@ from app.web.render import go, page
 pages = Blueprint("feeds_pages", __name__)
 
 FEEDS = "/profile/feeds"
-NAMES = {FeedKind.CALENDAR: "calendar.ics", FeedKind.ACTIVITY: "activity.atom"}
+# More than the form offers.
+MOST_SHOWN = 500
 
 
 @pages.get(FEEDS)
@@ -37,8 +38,8 @@ def _show(address: str = "", refused: str = "", status: int = 200) -> Response:
         g.shows_secret = True
     with reading():
         feeds = [
-            {"id": feed.id, "name": _name(feed.kind, key), "created_at": feed.created_at}
-            for feed, key in service.list_feeds(actor())
+            {**feed, "name": _name(feed["kind"], feed["project_key"])}
+            for feed in service.list_feeds(actor(), limit=MOST_SHOWN, cursor=None).data
         ]
         projects = offered_projects()
     options = [("calendar", _name(FeedKind.CALENDAR, None))]
@@ -66,21 +67,19 @@ def _name(kind: str, key: str | None) -> str:
 def make() -> Response:
     """Make a feed and show its address, in this answer only."""
     kind, _, key = request.form.get("about", "").partition(":")
-    if kind not in NAMES or (key and not key.isalnum()):
+    if kind not in list(FeedKind) or (key and not key.isalnum()):
         return _show(refused=messages.SELECT_A_FEED, status=422)
-    made: list[str] = []
+    made: list[service.IssuedFeed] = []
 
     def work() -> None:
         project_id = visible_by_key(actor(), key).id if key else None
-        _, token = service.create_feed(actor(), kind=kind, project_id=project_id)
-        made[:] = [token]
+        made[:] = [service.create_feed(actor(), kind=kind, project_id=project_id)]
 
     try:
         write(lambda _: work())
     except InvalidField as error:
         return _show(refused=error.message, status=422)
-    name = NAMES[FeedKind(kind)]
-    return _show(f"{settings_at_hand().base_url}/feed/{made[0]}/{name}")
+    return _show(made[0].address(settings_at_hand().base_url))
 
 
 @pages.post(f"{FEEDS}/<feed_id>/revoke")

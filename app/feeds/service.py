@@ -14,9 +14,11 @@ from app.activity.service import list_project_activity
 from app.audit.service import Target, record
 from app.core import ids
 from app.core.actor import Access, Actor, operation
+from app.core.clock import iso
 from app.core.errors import Gone, InvalidField, NotFound
 from app.core.ids import as_uuid
 from app.core.redaction import REDACTED
+from app.database.pagination import Page, page
 from app.database.session import AnyRow, Prepared, session
 from app.feeds import messages
 from app.feeds.models import Feed, FeedKind
@@ -28,6 +30,7 @@ from app.tickets.models import Ticket
 # The most entries of a feed: the tickets that are due first, the newest events.
 MOST_DUE = 500
 MOST_EVENTS = 50
+FILE_NAMES = {FeedKind.CALENDAR: "calendar.ics", FeedKind.ACTIVITY: "activity.atom"}
 
 _BY_TOKEN = Prepared(
     select(Feed.id, Feed.kind, Feed.project_id, Feed.user_id, User.username, User.is_active)
@@ -59,6 +62,19 @@ _DUE = (
 
 
 @dataclass(frozen=True, slots=True)
+class IssuedFeed:
+    """A new feed, the key of its project, and its token, which is stored nowhere."""
+
+    feed: Feed
+    project_key: str | None
+    token: str
+
+    def address(self, base_url: str) -> str:
+        """Where it is read; whoever has this can read it."""
+        return f"{base_url}/feed/{self.token}/{FILE_NAMES[FeedKind(self.feed.kind)]}"
+
+
+@dataclass(frozen=True, slots=True)
 class OpenedFeed:
     """A feed that was asked for with its token, and its owner, as whom it is read."""
 
@@ -69,20 +85,36 @@ class OpenedFeed:
 
 
 @operation(Access.HUMAN)
-def list_feeds(actor: Actor) -> Sequence[AnyRow]:
-    """One's own feeds with the keys of their projects, oldest first."""
-    statement = (
-        select(Feed, Project.key)
+def list_feeds(actor: Actor, *, limit: int, cursor: str | None) -> Page:
+    """One's own feeds, oldest first."""
+    return page(
+        select(Feed.id, Feed.kind, Feed.project_id, Project.key, Feed.created_at)
         .outerjoin(Project, Project.id == Feed.project_id)
-        .where(Feed.user_id == actor.id)
-        .order_by(Feed.id)
+        .where(Feed.user_id == actor.id),
+        kind="feed",
+        sort=Feed.created_at,
+        id_column=Feed.id,
+        limit=limit,
+        cursor=cursor,
+        build=lambda rows: [feed_json(row, row.key) for row in rows],
+        ascending=True,
     )
-    return session.execute(statement).all()
+
+
+def feed_json(feed: Feed | AnyRow, project_key: str | None) -> dict[str, Any]:
+    """A feed in the form of REST, without its address."""
+    return {
+        "id": feed.id,
+        "kind": feed.kind,
+        "project_id": feed.project_id,
+        "project_key": project_key,
+        "created_at": iso(feed.created_at),
+    }
 
 
 @operation(Access.HUMAN)
-def create_feed(actor: Actor, *, kind: str, project_id: str | None) -> tuple[Feed, str]:
-    """Make a feed; the token, which is stored nowhere, is shown once.
+def create_feed(actor: Actor, *, kind: str, project_id: str | None = None) -> IssuedFeed:
+    """Make a feed, whose token is shown once.
 
     A feed of the same kind and project is replaced, so a person has few. Raises InvalidField,
     NotFound or Gone.
@@ -107,7 +139,7 @@ def create_feed(actor: Actor, *, kind: str, project_id: str | None) -> tuple[Fee
     session.add(feed)
     session.flush()
     record(actor, "feed.created", _target(feed), kind=kind, project_id=feed.project_id)
-    return feed, token
+    return IssuedFeed(feed, None if project is None else project.key, token)
 
 
 @operation(Access.HUMAN)

@@ -62,8 +62,11 @@ def choice_of(actor: Actor) -> tuple[str, str]:
 
 
 @operation(Access.HUMAN)
-def choose(actor: Actor, *, frequency: str, zone: str) -> None:
+def choose(actor: Actor, *, frequency: str | None = None, zone: str | None = None) -> None:
     """Choose how often notices come; raises InvalidField. What happened before sends none."""
+    chosen = choice_of(actor)
+    frequency = chosen[0] if frequency is None else frequency
+    zone = chosen[1] if zone is None else zone
     if frequency not in list(Frequency):
         raise InvalidField("frequency", "not_found", messages.SELECT_HOW_OFTEN)
     _store(actor.id, frequency, _zone(zone))

@@ -189,6 +189,7 @@ def build(app: Flask) -> World:
                 "delivery",
                 "event",
                 "passkey",
+                "feed",
             }
         }
         | {"display_id": "FENCED-999", "slug": "no-such-page", "key": "NOPE"}
@@ -261,6 +262,7 @@ def _administered(app: Flask, ada: Caller, cast: Cast, ticket: str) -> dict[str,
         "bot": cast.smith.user_id or "",
         "webhook": hook,
         "integration": ok(ada.post("/integrations", forge), 201)["id"],
+        "feed": ok(ada.post("/users/me/feeds", {"kind": "calendar"}), 201)["id"],
         "delivery": row["id"],
         "event": event,
         "username": "smith",

@@ -155,6 +155,14 @@ def passkeys(cast):
     ok(cast.ada.delete(f"/users/{user_id}/passkeys/{passkey_id}"), 204)
 
 
+def feeds_and_notices(ada, project_id):
+    made = ok(ada.post("/users/me/feeds", {"kind": "activity", "project_id": project_id}), 201)
+    ok(ada.get("/users/me/feeds"))
+    ok(ada.delete(f"/users/me/feeds/{made['id']}"), 204)
+    ok(ada.get("/users/me/notices"))
+    ok(ada.patch("/users/me/notices", {"frequency": "daily"}))
+
+
 def bots(ada, project_id):
     body = {"username": "bot-trip-1", "mode": "write", "project_ids": [project_id]}
     path = f"/bots/{ok(ada.post('/bots', body), 201)['bot']['id']}"
@@ -248,6 +256,7 @@ def test_every_success_in_the_document_is_met(app, client, database, cast):
     people(cast)
     second_factor(cast)
     passkeys(cast)
+    feeds_and_notices(cast.ada, project_id)
     bots(cast.ada, project_id)
     webhooks(app, cast.ada, project_id)
     integrations(cast.ada, project_id)

@@ -170,6 +170,7 @@ def start(ada, project):
     yield "projects.sticky_notes.create", below, {"body": "Ours"}
     yield "bots.create", {}, bot
     yield "users.create", {}, person
+    yield "users.feeds.create", {}, {"kind": "calendar"}
     yield "webhooks.create", {}, hook
     forge = {"name": "GitHub", "forge": "github", "project_ids": [project]}
     yield "integrations.create", {}, forge
@@ -179,6 +180,7 @@ def start(ada, project):
         "bots",
         "webhooks",
         "integrations",
+        "users.feeds",
         "sticky_notes",
         "wiki.pages",
         "audit",

@@ -253,3 +253,39 @@ def test_the_token_is_in_no_log(client, subscribe, caplog):
         client.get(f"{path}/more")
     token = path.split("/")[2]
     assert token not in str([vars(record) for record in caplog.records])
+
+
+def test_a_feed_is_made_listed_and_revoked_over_rest(cast, client):
+    """By the verbs of the page: its address is shown once, and others cannot see or end it."""
+    given = {"kind": "activity", "project_id": cast.open_project}
+    made = ok(cast.ada.post("/users/me/feeds", given), 201)
+    path = made.pop("address").removeprefix("http://localhost")
+    assert path.startswith("/feed/")
+    assert path.endswith("/activity.atom")
+    assert client.get(path).status_code == 200
+    assert made | {"project_key": "OPEN"} == made
+    mine = ok(cast.ada.post("/users/me/feeds", {"kind": "calendar", "project_id": None}), 201)
+    assert (mine["project_id"], mine["project_key"]) == (None, None)
+    listed = ok(cast.ada.get("/users/me/feeds"))
+    assert listed["data"][0] == made
+    assert "feed/" not in str(listed)
+    first = ok(cast.ada.get("/users/me/feeds?limit=1"))
+    then = ok(cast.ada.get(f"/users/me/feeds?limit=1&cursor={first['page']['next_cursor']}"))
+    assert first["data"] + then["data"] == listed["data"]
+    assert not then["page"]["has_more"]
+    assert ok(cast.bo.get("/users/me/feeds"))["data"] == []
+    assert cast.bo.delete(f"/users/me/feeds/{made['id']}").status_code == 404
+    again = ok(cast.ada.post("/users/me/feeds", given), 201)
+    assert client.get(path).status_code == 404
+    assert ok(cast.ada.delete(f"/users/me/feeds/{again['id']}"), 204) is None
+    path = again["address"].removeprefix("http://localhost")
+    assert client.get(path).status_code == 404
+    ok(cast.ada.delete(f"/projects/{cast.fenced_project}"), 204)
+    for body, status in (
+        ({"kind": "activity"}, 422),
+        ({"kind": "mail"}, 422),
+        ({"kind": "calendar", "project_id": "OPEN"}, 422),
+        ({"kind": "calendar", "project_id": mine["id"]}, 404),
+        ({"kind": "calendar", "project_id": cast.fenced_project}, 410),
+    ):
+        assert cast.ada.post("/users/me/feeds", body).status_code == status, body

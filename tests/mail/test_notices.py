@@ -342,3 +342,17 @@ def test_a_long_stop_tells_the_last_week(posting, cast, ticket, collect):
     collect(11)
     (mail,) = mails(posting)
     assert mail.since >= now_ms() - collecting.OLDEST_MS - HOUR_MS
+
+
+def test_the_choice_is_made_over_rest(cast):
+    path = "/users/me/notices"
+    assert ok(cast.bo.get(path)) == {"frequency": "off", "zone": "UTC"}
+    chosen = {"frequency": "daily", "zone": "Europe/Berlin"}
+    assert ok(cast.bo.patch(path, chosen)) == chosen
+    # What is left out stays.
+    assert ok(cast.bo.patch(path, {"frequency": "messages"})) == chosen | {"frequency": "messages"}
+    assert ok(cast.bo.patch(path, {"zone": ""})) == {"frequency": "messages", "zone": "UTC"}
+    for body in ({"frequency": "hourly"}, {"zone": "Mars"}, {"zone": "../etc"}, {"zone": None}):
+        assert cast.bo.patch(path, body).status_code == 422, body
+    assert ok(cast.bo.get(path)) == {"frequency": "messages", "zone": "UTC"}
+    assert ok(cast.ada.get(path))["frequency"] == "off"

@@ -1,0 +1,41 @@
+"""REST endpoints of one's own choice of notices; humans only."""
+
+from app.core.errors import InvalidField
+from app.notices import service
+from app.notices.schemas import NoticeChoiceOut, NoticeChoicePatch
+from app.rest.answers import Answer
+from app.rest.routing import Api, Call
+
+OWN = "/users/me/notices"
+
+api = Api("users")
+
+
+def _shown(call: Call) -> Answer:
+    frequency, zone = service.choice_of(call.actor)
+    return Answer({"frequency": frequency, "zone": zone})
+
+
+@api.route("GET", OWN, "users.notices.get", calls=service.choice_of, returns=NoticeChoiceOut)
+def get_choice(call: Call) -> Answer:
+    """Show how often you get mail about unread news of your inbox."""
+    return _shown(call)
+
+
+@api.route(
+    "PATCH",
+    OWN,
+    "users.notices.update",
+    calls=service.choose,
+    body=NoticeChoicePatch,
+    returns=NoticeChoiceOut,
+    errors=(InvalidField,),
+)
+def choose(call: Call) -> Answer:
+    """Choose how often you get mail about unread news of your inbox.
+
+    It comes if the server sends mail and you confirmed your address. What happened before the
+    choice sends none.
+    """
+    service.choose(call.actor, **call.body)
+    return _shown(call)
