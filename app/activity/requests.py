@@ -11,6 +11,7 @@ from app.accounts import user_refs
 from app.activity import messages
 from app.activity.sentences import in_words, in_words_of_many
 from app.activity.service import events_json, matching
+from app.audit.catalogue import may_be_undone
 from app.audit.models import AuditEvent
 from app.core.actor import Access, Actor, operation
 from app.core.clock import DAY_MS, iso
@@ -45,6 +46,8 @@ class RequestEvents:
     count: int
     # Whether its older events are on the next page.
     goes_on: bool
+    # Whether a person can undo some of it.
+    may_be_undone: bool
     actor: Any
     actor_kind: str
     sentence: str
@@ -106,6 +109,9 @@ def _in_words(
             event_type=rows[0].event_type,
             count=len(rows),
             goes_on=cut is not None and rows[0].request_id == cut,
+            may_be_undone=any(
+                may_be_undone(row.event_type, row.actor_user_id, actor.user_id) for row in rows
+            ),
             actor=actors.get(rows[0].actor_user_id),
             actor_kind=rows[0].actor_kind,
             sentence=_sentence(rows, {name: one["sentence"] for name, one in told.items()}),

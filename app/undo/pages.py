@@ -1,21 +1,31 @@
 """The pages of undo: one click, or a confirmation if something changed since."""
 
+from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
+import orjson
 from flask import Blueprint, Response, request
 
 from app.activity.sentences import as_mapping, in_words
+from app.core.actor import Actor
 from app.core.errors import Conflict, DomainError, Forbidden, Gone, InvalidField, NotFound
+from app.core.ids import as_uuid
+from app.database.idempotency import StoredAnswer
 from app.database.session import reading
 from app.undo import messages, service, wording
 from app.undo.plans import SINCE
 from app.undo.service import Ending, RequestOutcome, UndoOutcome
-from app.web.guard import safe_next, write
+from app.web.forms import once
+from app.web.guard import actor, safe_next, write
 from app.web.render import go, html, is_htmx, oob, page, render
+from app.web.runs import join_run, run_fields
 
 pages = Blueprint("undo_pages", __name__)
 
+# The events of a request are counted up to this number.
+COUNTED = 10_000
 
 WHY = {
     Ending.NOTHING_LEFT: messages.NOTHING_TO_UNDO,
@@ -81,7 +91,10 @@ def _ask_to_confirm(outcome: UndoOutcome, back: str) -> Response:
 def undo_request(request_id: str) -> Response:
     """Undo a request and show the result; with ``straight``, go back if all of it is undone."""
     back = safe_next(request.form.get("back"))
-    outcome: RequestOutcome = write(lambda present: service.undo_request(present, request_id))
+    beyond = as_uuid(request.form.get("next", ""))
+    outcome: RequestOutcome = write(
+        lambda present: service.undo_request(present, request_id, beyond=beyond)
+    )
     if request.form.get("straight") and outcome.is_whole:
         return go(back)
     with reading():
@@ -91,8 +104,41 @@ def undo_request(request_id: str) -> Response:
         undone=rows[: len(outcome.undone)],
         skipped=rows[len(outcome.undone) :],
         left_out=outcome.left_out,
+        action=request.path,
+        beyond=outcome.beyond,
         back=back,
     )
+
+
+@pages.post("/audit/requests/<request_id>/undo/step")
+def undo_request_step(request_id: str) -> Response:
+    """Undo some events of a request, those before ``next``; the JSON is that of a bulk change.
+
+    The first step says the total, unless it is above ``COUNTED``.
+    """
+    join_run(actor(), request.form.get("run", ""))
+    beyond = as_uuid(request.form.get("next", ""))
+
+    def step(present: Actor) -> StoredAnswer:
+        total = None
+        if beyond is None:
+            total = service.count_of_request(present, request_id, COUNTED + 1)
+        outcome = service.undo_request_step(present, request_id, beyond=beyond)
+        answer = {
+            "changed": len(outcome.undone),
+            "skipped": Counter(_why(one) for one in outcome.skipped),
+            "next": outcome.beyond,
+            "total": total if total and total <= COUNTED else None,
+            **run_fields(present),
+        }
+        return StoredAnswer(200, orjson.dumps(answer), {})
+
+    answer = write(lambda present: once(present, partial(step, present)))
+    return Response(answer.body, mimetype="application/json")
+
+
+def _why(outcome: UndoOutcome) -> str:
+    return WHY.get(outcome.ending, outcome.message)
 
 
 def _rows(outcomes: Sequence[UndoOutcome]) -> list[dict[str, Any]]:
@@ -102,7 +148,7 @@ def _rows(outcomes: Sequence[UndoOutcome]) -> list[dict[str, Any]]:
             "id": outcome.event.id,
             "display_id": event["display_id"],
             "sentence": event["sentence"],
-            "why": WHY.get(outcome.ending, outcome.message),
+            "why": _why(outcome),
             "may_ask": outcome.ending is Ending.CHANGED_SINCE,
         }
         for outcome, event in zip(outcomes, events, strict=True)

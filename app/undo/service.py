@@ -5,11 +5,12 @@ event, and can be undone too. If a value changed since the event, nothing is wri
 ``force``.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Literal
 
-from sqlalchemy import select
+from sqlalchemy import Select, func, literal, select, tuple_
 
 from app.audit.catalogue import UNDONE_AT_ONCE
 from app.audit.models import AuditEvent
@@ -59,6 +60,8 @@ REVERSALS: dict[str, Reversal] = {
 CREATES_A_TICKET = ("ticket.created", "sticky_note.converted")
 # Events of one request that one call undoes.
 MOST_EVENTS = UNDONE_AT_ONCE
+# Events of one step, in one transaction.
+STEP = 100
 
 
 # The first word of an event's type: what the event is about.
@@ -96,6 +99,8 @@ class RequestOutcome:
     undone: list[UndoOutcome] = field(default_factory=list)
     skipped: list[UndoOutcome] = field(default_factory=list)
     left_out: int = 0
+    # The last event that was tried, if there are more.
+    beyond: str | None = None
 
     @property
     def is_whole(self) -> bool:
@@ -157,30 +162,69 @@ def _undo(actor: Actor, event: AuditEvent, *, force: bool) -> UndoOutcome:
 
 
 @operation(Access.HUMAN)
-def undo_request(actor: Actor, request_id: str) -> RequestOutcome:
+def count_of_request(actor: Actor, request_id: str, most: int) -> int:
+    """The number of a request's events that can be undone, up to ``most``."""
+    listed = _events_of(request_id, None).order_by(None).limit(most).subquery()
+    return session.scalar(select(func.count()).select_from(listed)) or 0
+
+
+@operation(Access.HUMAN)
+def undo_request_step(
+    actor: Actor, request_id: str, *, beyond: str | None = None
+) -> RequestOutcome:
+    """Undo the next ``STEP`` events of a request, newest first, those before ``beyond``.
+
+    Raises NotFound if the request has no event that can be undone.
+    """
+    event_ids = session.scalars(_events_of(request_id, beyond).limit(STEP + 1)).all()
+    if not event_ids and beyond is None:
+        raise NotFound("request", request_id)
+    outcome = _undo_each(actor, event_ids[:STEP], most=STEP)
+    return replace(outcome, beyond=event_ids[STEP - 1] if len(event_ids) > STEP else None)
+
+
+@operation(Access.HUMAN)
+def undo_request(actor: Actor, request_id: str, *, beyond: str | None = None) -> RequestOutcome:
     """Undo the events of a request, newest first; those that cannot be undone are skipped.
 
     Raises NotFound if the request has no event that can be undone.
     """
+    event_ids = session.scalars(_events_of(request_id, beyond)).all()
+    if not event_ids and beyond is None:
+        raise NotFound("request", request_id)
+    return _undo_each(actor, event_ids, most=MOST_EVENTS)
+
+
+def _events_of(request_id: str, beyond: str | None) -> Select[str]:
+    """The ids of a request's events that can be undone, newest first, those before ``beyond``."""
     identifier = as_uuid(request_id)
-    newest_first = (
+    if identifier is None:
+        raise NotFound("request", request_id)
+    columns = (AuditEvent.created_at, AuditEvent.id)
+    statement = (
         select(AuditEvent.id)
         .where(
             AuditEvent.request_id == identifier,
             AuditEvent.event_type.in_(REVERSALS.keys()),
         )
-        .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
+        .order_by(*(column.desc() for column in columns))
     )
-    event_ids = session.scalars(newest_first).all() if identifier else ()
-    if not event_ids:
-        raise NotFound("request", request_id)
+    start = by_id(AuditEvent, beyond) if beyond else None
+    if start is None:
+        return statement
+    values = zip((start.created_at, start.id), columns, strict=True)
+    there = tuple_(*(literal(value, column.type) for value, column in values))
+    return statement.where(tuple_(*columns) < there)
+
+
+def _undo_each(actor: Actor, event_ids: Sequence[str], *, most: int) -> RequestOutcome:
     outcome = RequestOutcome()
     # Their deletion undoes the earlier events of the request on them.
     deleted_tickets: set[str | None] = set()
     for position, event_id in enumerate(event_ids):
-        if len(outcome.undone) == MOST_EVENTS:
-            # Another call continues here, as it finds nothing left of the newer events.
-            return replace(outcome, left_out=len(event_ids) - position)
+        if len(outcome.undone) == most:
+            left_out = len(event_ids) - position
+            return replace(outcome, left_out=left_out, beyond=event_ids[position - 1])
         event = session.get_one(AuditEvent, event_id)
         if event.ticket_id in deleted_tickets:
             continue

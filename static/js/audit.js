@@ -1,5 +1,8 @@
 // Serves [data-find-option] with [data-options] and [data-item]: the box in a menu of options that leaves only those that hold what is typed.
 
+import { marked } from "./page.js";
+import { watchSteps } from "./steps.js";
+
 document.addEventListener("toggle", ({ target }) => {
   if (target.open) target.querySelector("[data-find-option]")?.focus();
 }, true);
@@ -16,3 +19,6 @@ document.addEventListener("keydown", (event) => {
 });
 
 const options = (box) => [...box.closest("[data-options]").querySelectorAll("[data-item]")];
+
+// The log of tool calls has nothing to undo.
+if (marked("steps")) watchSteps();

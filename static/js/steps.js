@@ -1,5 +1,6 @@
-// Serves data-behavior="steps" with [data-step] and [data-said], and [data-steps], a form that is sent in steps.
-// One change to more tickets than one request takes: request after request, which the reader can stop and go on with.
+// Serves data-behavior="steps" with [data-step] and [data-said], [data-steps], a form that is sent in steps, and
+// [data-undo-request], a form that takes all of a request back.
+// A change that one request cannot do: request after request, which the reader can stop, go on with and take back.
 
 import { bar } from "./choosing.js";
 import { closeSheet } from "./dialogs.js";
@@ -11,7 +12,7 @@ const MOST = 500;
 const ADDRESS = "/tickets/bulk/step";
 const written = (number) => number.toLocaleString("en-GB");
 
-// What is sent with each step, how many match (null: too many to count), what came of it so far.
+// Where each step is sent and what with, how many match (null: too many to count), what came of it so far.
 let run = null;
 let isRunning = false;
 let isStopping = false;
@@ -22,6 +23,7 @@ export function watchSteps() {
   marked("steps").addEventListener("click", ({ target }) => {
     const { step } = target.dataset;
     if (step === "go") walk();
+    else if (step === "undo") takeBack(`/audit/requests/${run.request}/undo`);
     else if (step === "close") marked("steps").hidden = true;
     else if (step === "stop") {
       isStopping = true;
@@ -33,6 +35,11 @@ export function watchSteps() {
 
 function onSubmit(event) {
   const { target: form, submitter } = event;
+  if (form.matches("[data-undo-request]")) {
+    event.preventDefault();
+    form.closest("[data-toast]")?.remove();
+    return takeBack(form.getAttribute("action"));
+  }
   const isAll = form === bar() && form.elements.all.value === "yes" && submitter?.value !== "delete";
   const count = form.dataset.steps ?? (isAll && form.dataset.count);
   if (!count || (numberOf(count) ?? Infinity) <= MOST) return;
@@ -42,10 +49,21 @@ function onSubmit(event) {
   if (isRunning) return marked("steps").focus();
   const sent = new URLSearchParams(new FormData(form, submitter));
   sent.delete("id");
-  sent.set("idempotency_key", newKey());
-  run = { sent, total: numberOf(count), changed: 0, skipped: 0, reasons: {} };
+  const deed = { delete: "deleted", top: "moved", bottom: "moved" }[sent.get("action")] ?? "changed";
   // What was chosen is on its way.
   document.body.dispatchEvent(new CustomEvent("docket:changed", { bubbles: true }));
+  begin({ address: ADDRESS, sent, total: numberOf(count), deed });
+}
+
+/** Undo all that the steps of a change did, from the last to the first. */
+function takeBack(address) {
+  if (isRunning) return marked("steps").focus();
+  begin({ address: `${address}/step`, sent: new URLSearchParams(), total: null, deed: "undone", isUndo: true });
+}
+
+function begin(change) {
+  run = { ...change, changed: 0, skipped: 0, reasons: {} };
+  run.sent.set("idempotency_key", newKey());
   walk();
   marked("steps").focus();
 }
@@ -61,7 +79,7 @@ async function walk() {
   let problem = "";
   let isDone = false;
   while (!isDone && !problem && !isStopping) {
-    const { status, text } = await ask(ADDRESS, run.sent);
+    const { status, text } = await ask(run.address, run.sent);
     if (status === 200) isDone = add(JSON.parse(text));
     else problem = status === 422 ? JSON.parse(text).problem : status ? "The server did not respond." : "No connection.";
     if (!isStopping) show();
@@ -72,14 +90,17 @@ async function walk() {
 }
 
 /** Add what came of a step; whether it was the last. */
-function add({ changed, skipped, next, beside }) {
+function add({ changed, skipped, next, beside, total, ...joined }) {
   run.changed += changed;
+  run.request = joined.request_id;
+  if (total) run.total = total;
   for (const [why, count] of Object.entries(skipped)) {
     run.skipped += count;
     run.reasons[why] = (run.reasons[why] ?? 0) + count;
   }
   run.sent.set("next", next ?? "");
   run.sent.set("beside", beside ?? "");
+  run.sent.set("run", joined.run);
   // Until here a step is sent again as the same one, since its answer may be all that was lost.
   run.sent.set("idempotency_key", newKey());
   return next === null;
@@ -95,13 +116,14 @@ function show(end, isDone) {
   else Object.assign(gauge, { max: isDone ? 1 : Math.max(run.total, past), value: isDone ? 1 : past });
   gauge.hidden = Boolean(end) && !isDone && run.total === null;
   for (const button of panel.querySelectorAll("[data-step]")) {
-    button.hidden = { stop: Boolean(end), go: !end || isDone, close: !end }[button.dataset.step];
+    const isLeft = !end || run.isUndo || !run.changed;
+    button.hidden = { stop: Boolean(end), go: !end || isDone, undo: isLeft, close: !end }[button.dataset.step];
     button.disabled = false;
+    if (button.dataset.step === "undo") button.textContent = `Undo all ${written(run.changed)}`;
   }
   const why = Object.entries(run.reasons).map(([one, count]) => `${one.replace(/\.$/, "")}: ${written(count)}`);
-  const deed = { delete: "deleted", top: "moved", bottom: "moved" }[run.sent.get("action")] ?? "changed";
-  const sum = `${written(run.changed)} ${deed}${run.skipped ? `, ${written(run.skipped)} skipped (${why.slice(0, 3).join("; ")})` : ""}.`;
-  say(end ? `${end} ${sum}` : `${written(past)}${run.total === null ? "" : ` of ${written(run.total)}`} tickets…`);
+  const sum = `${written(run.changed)} ${run.deed}${run.skipped ? `, ${written(run.skipped)} skipped (${why.slice(0, 3).join("; ")})` : ""}.`;
+  say(end ? `${end} ${sum}` : `${written(past)}${run.total === null ? "" : ` of ${written(run.total)}`} ${run.isUndo ? "changes" : "tickets"}…`);
 }
 
 function say(text) {

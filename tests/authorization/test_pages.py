@@ -127,7 +127,7 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
         feeds_pages.revoke passkey_pages.show passkey_pages.rename passkey_pages.remove
         audit_pages.bot_page audit_pages.change_settings
         audit_pages.first_call audit_pages.approve audit_pages.review audit_pages.show_event
-        undo_pages.undo_event undo_pages.undo_request bots_pages.change
+        undo_pages.undo_event undo_pages.undo_request undo_pages.undo_request_step bots_pages.change
         bots_pages.release_ticket tickets_pages.delete_view
         tickets_pages.share_view webhooks_pages.act
         webhooks_pages.ask_to_delete webhooks_pages.change webhooks_pages.delete
@@ -151,6 +151,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     # Whose names nothing here bears: another request, a ticket not held, another's view, a change
     # of another ticket, a delivery of no webhook, a project or reaction that the form lacks.
     "POST undo_pages.undo_request": LIKE_MISSING,
+    "POST undo_pages.undo_request_step": LIKE_MISSING,
     "POST bots_pages.release_ticket": LIKE_MISSING,
     "POST tickets_pages.delete_view": LIKE_MISSING,
     "POST feeds_pages.revoke": LIKE_MISSING,

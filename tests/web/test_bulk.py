@@ -5,6 +5,7 @@ import re
 import pytest
 
 from tests.support.story import ok
+from tests.web.conftest import Reader
 from tests.web.test_list import rows
 
 UNKNOWN = "01900000-0000-7000-8000-000000000000"
@@ -135,10 +136,19 @@ def test_too_many_are_refused(ada, cast, make, monkeypatch):
 def steps(ada, **form):
     """What each step of a change to all that match answers."""
     given = {"project": "OPEN", "query": "priority=low", "action": "change"} | form
-    start, beside = "", ""
-    while start is not None:
-        answer = ok(ada.post("/tickets/bulk/step", htmx=True, **given, next=start, beside=beside))
-        start, beside = answer["next"], answer["beside"]
+    return walk(ada, "/tickets/bulk/step", given)
+
+
+def undo_steps(ada, request_id):
+    """What each step of the undo of a whole change answers."""
+    return walk(ada, f"/audit/requests/{request_id}/undo/step", {})
+
+
+def walk(ada, address, given):
+    sent = given | {"next": "", "beside": "", "run": ""}
+    while sent["next"] is not None:
+        answer = ok(ada.post(address, htmx=True, **sent))
+        sent |= {name: answer.get(name, "") for name in ("next", "beside", "run")}
         yield answer
 
 
@@ -155,8 +165,86 @@ def test_all_that_match_are_changed_in_steps(ada, cast, make, monkeypatch):
     found = rows(ada.get("/projects/OPEN/tickets?priority=urgent").text)
     assert found == [f"OPEN-{number}" for number in range(5, 0, -1)]
     assert len(rows(ada.get("/projects/OPEN/tickets?priority=low").text)) == 3
-    # Each step is a request of its own.
-    assert len(set(request_ids(cast, "ticket.updated"))) == 3
+    assert {answer["request_id"]} == set(request_ids(cast, "ticket.updated"))
+
+
+def test_one_undo_takes_all_steps_of_a_change_back(ada, cast, make, monkeypatch):
+    monkeypatch.setattr("app.tickets.pages.bulk.STEP", 2)
+    monkeypatch.setattr("app.undo.service.STEP", 3)
+    for number in range(7):
+        make(f"No. {number}", priority="low")
+    before = by_rank(ada)
+    # Stopped after the third step.
+    changing = steps(ada, place="done", priority="urgent")
+    changed = [next(changing) for _ in range(3)]
+    request = changed[0]["request_id"]
+    assert {one["request_id"] for one in changed} == {request}
+    # The whole change is one row of the audit log.
+    log = ada.get("/audit").text
+    assert log.count(f'action="/audit/requests/{request}/undo"') == 1
+    assert "Undo all 12" in log
+    assert (
+        f'action="/audit/requests/{request}/undo"' in ada.get(f"/audit?request_id={request}").text
+    )
+    # What somebody has changed since stays.
+    cast.bo.patch("/tickets/OPEN-4", {"priority": "high"})
+    undone = list(undo_steps(ada, request))
+    assert [one["changed"] for one in undone] == [3, 2, 3, 3]
+    assert undone[1]["skipped"] == {"Someone has changed this since.": 1}
+    assert [one["total"] for one in undone] == [12, None, None, None]
+    found = cast.ada.get(f"/projects/{cast.open_project}/tickets?limit=100").json["data"]
+    assert {one["state"]["name"] for one in found} == {"Backlog"}
+    assert sorted(one["priority"] for one in found) == ["high", *["low"] * 6]
+    assert by_rank(ada) == before
+    # So is the undo, which one more undo takes back.
+    (undo,) = {one["request_id"] for one in undone}
+    assert sum(one["changed"] for one in undo_steps(ada, undo)) == 11
+    found = cast.ada.get(f"/projects/{cast.open_project}/tickets?limit=100").json["data"]
+    assert sorted(one["priority"] for one in found) == ["high", "low", *["urgent"] * 5]
+
+
+def test_an_undo_step_whose_answer_was_lost_is_done_once(ada, cast, make, monkeypatch):
+    monkeypatch.setattr("app.undo.service.STEP", 1)
+    for number in range(2):
+        make(f"No. {number}", priority="low")
+    (changed,) = steps(ada, priority="high")
+    address = f"/audit/requests/{changed['request_id']}/undo/step"
+    first = ada.post(address, htmx=True, idempotency_key="a key")
+    assert ada.post(address, htmx=True, idempotency_key="a key").json == first.json
+    last = ada.post(address, htmx=True, next=first.json["next"], idempotency_key="another").json
+    assert (last["changed"], last["next"]) == (1, None)
+
+
+def test_nobody_goes_on_with_a_change_of_another_person(app, ada, cast, make, monkeypatch):
+    monkeypatch.setattr("app.tickets.pages.bulk.STEP", 1)
+    for number in range(2):
+        make(f"No. {number}", priority="low")
+    first = next(steps(ada, priority="high"))
+    form = {"project": "OPEN", "query": "priority=low", "action": "change", "priority": "urgent"}
+    forged, bo = first["request_id"] + "0" * 64, Reader(cast.bo.client, app)
+    for person, run in (
+        (bo, first["run"]),
+        (ada, forged),
+        (ada, first["request_id"]),
+        (ada, "é"),
+        (ada, ""),
+    ):
+        answer = ok(person.post("/tickets/bulk/step", htmx=True, **form, run=run))
+        assert answer["request_id"] != first["request_id"]
+    assert len(set(request_ids(cast, "ticket.updated"))) == 2
+
+
+def test_a_plain_undo_goes_on_below_what_it_has_undone(ada, cast, make, monkeypatch):
+    monkeypatch.setattr("app.undo.service.MOST_EVENTS", 2)
+    ids = [make(f"No. {number}", priority="low")["id"] for number in range(3)]
+    answer = send(ada, id=ids, priority="high")
+    undo = re.search(r'action="(/audit/requests/[\w-]+/undo)"', answer.text).group(1)
+    page = ada.post(undo, back="/").text
+    assert "1 older events of this request are left" in page
+    page = ada.post(undo, back="/", next=re.search(r'name="next" value="([^"]+)"', page)[1]).text
+    assert "1 undone" in page
+    assert "not undone" not in page
+    assert cast.ada.get(f"/tickets/{ids[0]}").json["priority"] == "low"
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,11 @@ def index() -> Response:
         days=_by_day(rows),
         is_request=is_request,
         is_own_request=is_request and any(row["actor_user_id"] == actor().user_id for row in rows),
+        may_be_undone=is_request
+        and any(
+            may_be_undone(row["event_type"], row["actor_user_id"], actor().user_id) for row in rows
+        ),
+        back=request.full_path,
         menus=menus,
         unfolded=partial(address, PATH, {**filters, "span": "all"}),
         exports=[

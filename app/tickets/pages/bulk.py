@@ -32,6 +32,7 @@ from app.web.filters import number
 from app.web.forms import Form, explain, once
 from app.web.guard import actor, safe_next, write
 from app.web.render import go, html, is_htmx, page, render
+from app.web.runs import join_run, run_fields
 
 # Most reasons for skipped tickets that an answer lists.
 REASONS = 3
@@ -192,7 +193,9 @@ def change_step() -> Response:
 
     The JSON says what came of it, and with ``next`` and ``beside``, the last ticket placed at an
     end, how the next step begins. A step that is sent again, as its answer was lost, gets it again.
+    One undo takes all steps of a ``run`` back.
     """
+    join_run(actor(), request.form.get("run", ""))
     form = Form(raw=request.form.copy())
     try:
         with reading():
@@ -215,6 +218,7 @@ def change_step() -> Response:
             "skipped": Counter(outcome.why for outcome in outcomes if not outcome.is_changed),
             "next": found[STEP] if len(found) > STEP else None,
             "beside": chosen[-1] if chosen else None,
+            **run_fields(present),
         }
         return StoredAnswer(200, orjson.dumps(answer), {})
 
@@ -266,6 +270,7 @@ def _summary(
         text += f". {below}"
     shown: dict[str, Any] = {
         "text": text,
+        "changed": changed,
         "request_id": request_id.get() if changed else None,
         "back": _back(),
     }

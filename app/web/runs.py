@@ -1,0 +1,35 @@
+"""Changes in steps, one request each: their events carry the request id of the first step."""
+
+import hashlib
+import hmac
+from typing import Any
+
+from app.config import settings_at_hand
+from app.core.actor import Actor
+from app.core.context import request_id
+from app.http.current import current_g
+
+_ID_LENGTH = 36
+
+
+def join_run(actor: Actor, name: str) -> None:
+    """Go on under the request id of the run with this name, which ``run_fields`` gave the actor.
+
+    With any other name, the current request begins a run.
+    """
+    identifier = name[:_ID_LENGTH]
+    if hmac.compare_digest(name.encode(), _name(actor, identifier).encode()):
+        current_g().request_id = identifier
+        request_id.set(identifier)
+
+
+def run_fields(actor: Actor) -> dict[str, Any]:
+    """What the next step sends as ``run``, and the id by which all of the run can be undone."""
+    identifier = request_id.get() or ""
+    return {"run": _name(actor, identifier), "request_id": identifier}
+
+
+def _name(actor: Actor, identifier: str) -> str:
+    message = f"run:{actor.id}:{identifier}".encode()
+    key = settings_at_hand().secret_key.encode()
+    return identifier + hmac.new(key, message, hashlib.sha256).hexdigest()
