@@ -37,7 +37,8 @@ export function watchLines() {
     if (!button || marked("peek").contains(button)) return;
     event.preventDefault();
     button.closest("dialog")?.close();
-    peek(linkTo(button.dataset.peek));
+    // In a row it stands beside the link.
+    peek(button.dataset.peek ? linkTo(button.dataset.peek) : button.parentElement.querySelector("[data-row-link]"));
   });
   document.addEventListener("keydown", (event) => {
     const link = event.target.closest?.(`main :is(${TICKET})`);

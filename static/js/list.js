@@ -27,7 +27,7 @@ let opened = null;
 
 const BOX = "[data-behavior=bulk] tbody [name=id]";
 const boxes = () => [...document.querySelectorAll(BOX)];
-const rowOf = (one) => one?.closest?.("tr[data-id]");
+const rowOf = (one) => one?.closest?.(".ticket-row");
 
 function watchList() {
   watchFilters();
