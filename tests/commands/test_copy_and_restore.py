@@ -29,7 +29,10 @@ KEY = "a secret key of the tests, long enough"
 FORMS = {
     "/projects/OPS/settings/templates": "name=Bug&body=Steps&type=story&priority=high",
     "/views": "project=OPS&name=Due&query=due=this_week&shared=yes&back=/tickets",
+    "/tickets/OPS-2/mute": "",
 }
+# What they and reactions are kept in; the rank of a ticket is a column.
+ARRANGED = ("ticket_templates", "saved_views", "ticket_mutes", "comment_reactions")
 
 
 def command(instance, *args, code=0, **settings):
@@ -82,7 +85,8 @@ def once_used(tmp_path_factory):
         # The parent is newer than its child.
         changed = {"parent_ticket_id": epic["id"], "body": "lantern \u6771 \U0001f41e"}
         owner.call("PATCH", f"/tickets/{child['id']}", changed)
-        owner.call("POST", f"/tickets/{child['id']}/comments", {"body": "Words"})
+        comment = owner.call("POST", f"/tickets/{child['id']}/comments", {"body": "Words"})
+        owner.call("PUT", f"/comments/{comment['id']}/reactions/heart")
         owner.call("POST", f"/tickets/{child['id']}/watchers", {})
         sent = {"Cookie": owner.cookie, "Content_Type": "multipart/form-data; boundary=b"}
         path = f"/api/v1/tickets/{child['id']}/files"
@@ -187,8 +191,7 @@ def test_a_copy_is_equal_row_by_row_and_works(cluster, used, tmp_path):
     assert len(source["audit_events"]) > 10
     assert all(source[name] for name in ("audit_checkpoints", "bot_reads"))
     assert any(row[-1] for row in source["audit_events"])
-    assert source["ticket_templates"]
-    assert source["saved_views"]
+    assert all(source[name] for name in ARRANGED)
     assert is_proved(tmp_path / "third", DATABASE_URL=url)
     assert len(source["bot_usage"]) == 2
     assert TRACE in source["tool_invocations"][0]
@@ -255,6 +258,7 @@ def test_a_backup_is_restored(used, tmp_path):
     other = tmp_path / "other"
     assert "SECRET_KEY" not in command(other, "restore-backup", str(file))
     assert rows_of(f"sqlite:///{other / 'docket.db'}") == before
+    assert all(before[name] for name in ARRANGED)
     assert is_proved(other)
     (content,) = (other / "files").glob("??/*")
     assert content.read_bytes() == b"Words"
