@@ -40,7 +40,7 @@ OTHERS_REACTED = "Others reacted to it."
 
 
 def changed_by(who: str, at: str) -> str:
-    return f"Changed by {who} at {at} UTC."
+    return f"Changed by {who} on {at}."
 
 
 def rewound_revision(number: int) -> str:

@@ -146,7 +146,7 @@ class KeptValueOut(Schema):
     field = Text(required=True, metadata=like("Title", "The value's name in words."))
     now = Text(required=True, metadata=like("By Bo", "A long text is `a text`."))
     before = Text(required=True, metadata=like("A ticket"))
-    reason = Text(required=True, metadata=like("Changed by Bo at 2026-11-20 19:23 UTC."))
+    reason = Text(required=True, metadata=like("Changed by Bo on 20 Nov 2026, 19:23:05 UTC."))
     changed_by_event_id = Identifier(
         required=True,
         allow_none=True,

@@ -8,7 +8,6 @@ from typing import Any
 from sqlalchemy import select
 
 from app.accounts.models import User
-from app.core.clock import iso
 from app.core.text import named
 from app.database.session import session
 from app.projects.models import Label, Project
@@ -18,6 +17,7 @@ from app.rewind.service import Fate, RewindStep, RewoundValue
 from app.sticky_notes.service import CONVERTED
 from app.tickets.models import Ticket
 from app.undo import wording
+from app.web.filters import utc
 from app.wiki.models import WikiPage
 
 # What a preview lists; it counts everything.
@@ -185,7 +185,7 @@ def _why(why: OtherWrite | str | None, people: dict[str, str]) -> str:
     if not isinstance(why, OtherWrite):
         return why or ""
     who = people.get(why.user_id or "", messages.DOCKET)
-    return messages.changed_by(who, iso(why.at)[:16].replace("T", " "))
+    return messages.changed_by(who, utc(why.at))
 
 
 def _said(of: RewoundValue, value: Any, called: dict[str, str]) -> str:

@@ -394,6 +394,13 @@ RELATION_WORDS = {
     ("duplicates", True): "duplicates",
     ("duplicates", False): "is duplicated by",
 }
+_RELATED = {
+    "blocks": "blocking",
+    "is blocked by": "blocked by",
+    "relates to": "related to",
+    "duplicates": "a duplicate of",
+    "is duplicated by": "duplicated by",
+}
 # The order of the groups of relations on the page.
 RELATION_ORDER = ("is blocked by", "blocks", "relates to", "duplicates", "is duplicated by")
 UNKNOWN = "someone"
@@ -504,4 +511,5 @@ def field_changed(ticket: str, name: str) -> str:
 
 
 def related(ticket: str, word: str, other: str, *, is_added: bool) -> str:
-    return f"{'noted' if is_added else 'removed'} that {_it(ticket)} {word} {other}"
+    again = "" if is_added else "no longer "
+    return f"marked {_it(ticket)} as {again}{_RELATED[word]} {other}"

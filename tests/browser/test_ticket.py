@@ -174,7 +174,7 @@ def test_relations_from_either_end(ticket, seeded):
     wide.page.fill("#target_ticket_id", other)
     wide.page.click("#relations .form button")
     expect(wide.page.locator("#relations h3")).to_have_text("Blocks")
-    expect(wide.page.locator("#thread")).to_contain_text(f"noted that this blocks {other}")
+    expect(wide.page.locator("#thread")).to_contain_text(f"marked this as blocking {other}")
     wide.page.click("#relations summary")
     wide.page.fill("#target_ticket_id", "DEMO-999")
     wide.page.click("#relations .form button")

@@ -36,7 +36,7 @@ def test_the_link_asks_and_the_button_confirms(app, posting, admin, mailbox, gra
     path, stranger = link_in(mailbox), app.test_client()
     asked = stranger.get(path, headers=HTML)
     assert asked.status_code == 200
-    assert "grace@example.org is the address of grace" in asked.text
+    assert "Use grace@example.org for the account grace" in asked.text
     assert path.rsplit("/", 1)[1] not in asked.text
     # Programs that look at links confirm nothing.
     assert not is_confirmed(admin, grace)
@@ -44,7 +44,7 @@ def test_the_link_asks_and_the_button_confirms(app, posting, admin, mailbox, gra
     assert is_confirmed(admin, grace)
     # Opened again, it asks for nothing.
     used = stranger.get(path, headers=HTML)
-    assert (used.status_code, "This link was used already" in used.text) == (200, True)
+    assert (used.status_code, "This link has already been used" in used.text) == (200, True)
     assert ("grace@example.org" in used.text, "<button" in used.text) == (True, False)
     # A second click says the same, and nothing is written again.
     assert stranger.post(path, headers=HTML).status_code == 200

@@ -44,7 +44,7 @@ def grace(app, posting, admin, mailbox, deliver):
 def test_a_forgotten_password_is_replaced(app, posting, admin, mailbox, grace, deliver):
     assert 'href="/forgot-password"' in app.test_client().get("/login", headers=HTML).text
     asked = ask(app, "Grace@Example.org")
-    assert (asked.status_code, "Check your mail" in asked.text) == (200, True)
+    assert (asked.status_code, "Check your email" in asked.text) == (200, True)
     browser = logged_in(app, "grace")
     deliver()
     assert mailbox.recipients[-1] == "grace@example.org"
@@ -167,7 +167,7 @@ def test_without_mail_there_is_no_such_page(app, admin):
     assert app.test_client().get(FORGOT, headers=HTML).status_code == 404
     assert ask(app, "grace@example.org").status_code == 404
     assert "Ask a teammate" in app.test_client().get("/login", headers=HTML).text
-    assert "Send by mail" not in admin.get("/people", headers=HTML).text
+    assert "Send by email" not in admin.get("/people", headers=HTML).text
 
 
 def test_a_mail_that_is_sent_again_has_the_same_link(app, posting, mailbox, grace, deliver):

@@ -98,7 +98,7 @@ def test_what_stands_is_listed_and_put_back_one_by_one(world, path, rewound):
         "reason": None,
         "changed_by_event_id": by_bo[0].id,
     }
-    assert kept["reason"].startswith("Changed by Bo at ")
+    assert kept["reason"].startswith("Changed by Bo on ")
     body = {"since": iso(world.since), "event_id": kept["event_id"], "name": "title"}
     refused(
         world.cast.ada.post(f"{path}/put-back", body | {"name": "body"}), 404, "resource.not_found"

@@ -31,7 +31,7 @@ def test_a_preview_lists_by_ticket_and_changes_nothing(world, flask):
     assert "OPEN-1: 1 to put back, 1 kept: By Bo\n" in output
     assert "OPEN-2: 1 to put back: Spam\n" in output
     assert "     1 ticket deleted\n" in output
-    assert "     1 value kept:\n  OPEN-1: Title: Changed by Bo at " in output
+    assert "     1 value kept:\n  OPEN-1: Title: Changed by Bo on " in output
     assert world.now()["priority"] == "low"
 
 

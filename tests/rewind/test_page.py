@@ -47,11 +47,11 @@ def test_a_preview_counts_and_lists_by_ticket_and_writes_nothing(world, page):
     assert "1 ticket deleted" in shown
     assert "1 field put back" in shown
     assert "OPEN-1 By Bo 1 to put back, 1 kept" in shown
-    assert "Title : By Bo. Before: A ticket. Changed by Bo at " in shown
+    assert "Title : By Bo. Before: A ticket. Changed by Bo on " in shown
     used = world.make(world.cast.smith, "Used")
     world.bo("POST", f"/tickets/{used}/comments", body="Mine")
     shown = words(page("/rewind?bot=smith&since=1h"))
-    assert "Ticket : exists. Before: does not exist. Changed by Bo at " in shown
+    assert "Ticket : exists. Before: does not exist. Changed by Bo on " in shown
     before += 2
     assert len(events(world.app)) == before
 
@@ -111,13 +111,13 @@ def test_the_form_says_what_is_wrong(world, page):
         page(f"/rewind?bot=smith&since={odd}&until=9999-12-31T23:59-23:00")
     page("/rewind?bot=nobody&since=1h", status=404)
     page("/rewind?bot=smith&since=1h&project=NONE", status=404)
-    assert "No changes in this span." in page("/rewind?bot=smith&since=1h")
+    assert "No changes in this time range." in page("/rewind?bot=smith&since=1h")
 
 
 def test_an_own_import_is_rewound_and_that_of_others_is_nothing(world, page):
     answer = world.cast.bo.post(f"{world.project}/tickets", {"title": "Imported"})
     address = f"/rewind?request={answer.headers['X-Request-Id']}"
-    assert "No changes in this span." in page(address)
+    assert "No changes in this time range." in page(address)
     form = fields(page(address, caller=world.cast.bo))
     assert "1 ticket deleted" in words(page(address, caller=world.cast.bo))
     world.cast.bo.client.post("/rewind/step", data=form)
@@ -133,7 +133,7 @@ def test_more_than_a_page_of_what_stands(world, page, monkeypatch):
         world.smith("PATCH", f"/tickets/{ticket}", title=f"{title} by the bot")
         world.bo("PATCH", f"/tickets/{ticket}", title=f"{title} by Bo")
     shown = page("/rewind?bot=smith&since=1h")
-    assert "3 values stay as they are. The first 2:" in words(shown)
+    assert "3 values are kept. The first 2:" in words(shown)
     more = html.unescape(re.search(r'href="([^"]+)#kept">Show more', shown)[1])
     last = page(more)
     assert "One by Bo. Before: One" in words(last)
