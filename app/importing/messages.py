@@ -313,19 +313,19 @@ def sprint(name: str) -> str:
     return f"Sprint {name}"
 
 
-def history_in(tracker: str) -> str:
-    return f"**History in {tracker}**"
-
-
-def changed_at(moment: str, who: str, what: str) -> str:
-    return f"- {moment} {who} {what}"
-
-
 SOMEONE = "someone"
 
 
 def earlier_changes(count: int) -> str:
-    return f"- {count} earlier changes"
+    return f"{count} earlier changes"
+
+
+def changes_in(count: int, noun: str, span: str) -> str:
+    return f"{count} {noun}, {span}"
+
+
+def days(first: str, last: str) -> str:
+    return f"{first} to {last}"
 
 
 # Changes in another tracker, after who made them
@@ -357,8 +357,8 @@ def milestone_removed(title: str) -> str:
     return f"removed it from milestone {title}"
 
 
-def title_changed(old: object) -> str:
-    return f"changed the title from “{old}”"
+def title_changed(old: object, new: object) -> str:
+    return f"changed the title from “{old}” to “{new}”"
 
 
 def closed(reason: str, by: str) -> str:
@@ -397,7 +397,7 @@ def labels_changed(verb: str, names: str) -> str:
     return f"{verb} label {names}"
 
 
-def priority_changed(before: object, after: str) -> str:
+def priority_changed(before: str, after: str) -> str:
     return f"changed priority from {before} to {after}"
 
 

@@ -31,7 +31,6 @@ def deleted(noun: str) -> str:
 
 BEFORE_NOT_RECORDED = "What it was before was not recorded."
 TICKETS_HAVE_LABEL = "Tickets have this label."
-NOT_RECORDED = "This was not recorded."
 LABEL_DELETED = "The label was deleted."
 STATE_DELETED = "The previous state no longer exists."
 OTHERS_RELATED = "Others related a ticket to it."

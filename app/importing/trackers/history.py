@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from app.core import text
 from app.core.clock import iso
+from app.importing import messages
 from app.importing.issues import IssueComment
 from app.tickets.importing import history_text
 
@@ -32,11 +33,11 @@ def as_comment(tracker: str, changes: Iterable[PastChange]) -> IssueComment | No
     if not ordered:
         return None
     first, last = _day(ordered[0]), _day(ordered[-1])
-    span = first if first == last else f"{first} to {last}"
+    span = first if first == last else messages.days(first, last)
     count = len(ordered)
     shown = ordered[-MOST_LINES:]
-    lines = [f"{count - len(shown)} earlier changes"] if len(shown) < count else []
-    about = f"{count} {text.named(count, 'changes')}, {span}"
+    lines = [messages.earlier_changes(count - len(shown))] if len(shown) < count else []
+    about = messages.changes_in(count, text.named(count, "changes"), span)
     body = history_text(tracker, about, [*lines, *map(_line, shown)])
     return IssueComment("", body, ordered[-1].at)
 
@@ -47,7 +48,7 @@ def _day(change: PastChange) -> str:
 
 def _line(change: PastChange) -> str:
     when = iso(change.at)[:16].replace("T", " ")
-    what = " ".join(f"{change.who or 'someone'} {change.what}".split())
+    what = " ".join(f"{change.who or messages.SOMEONE} {change.what}".split())
     if len(what) > LONGEST_LINE:
         what = what[: LONGEST_LINE - 1] + "…"
     return f"{when} " + _MARKUP.sub(r"\\\1", what)

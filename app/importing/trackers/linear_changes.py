@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from app.importing import messages
 from app.importing.trackers.download import entries
 
 _PRIORITY_NAMES = ("none", "urgent", "high", "medium", "low")
@@ -17,19 +18,19 @@ def words(entry: dict[str, Any]) -> list[str]:
     for title, kind in (("state", "State"), ("assignee", "Assignee")):
         old, new = named(entry.get(f"from{kind}")), named(entry.get(f"to{kind}"))
         if old and new:
-            found.append(f"changed {title} from {old} to {new}")
+            found.append(messages.changed(title, old, new))
         elif old or new:
-            found.append(f"set {title} to {new}" if new else f"removed {title} {old}")
+            found.append(messages.was_set(title, new) if new else messages.removed(title, old))
     for verb in ("added", "removed"):
         names = ", ".join(named(one) for one in entries(entry.get(f"{verb}Labels")))
         if names:
-            found.append(f"{verb} label {names}")
+            found.append(messages.labels_changed(verb, names))
     if entry.get("fromTitle") and entry.get("toTitle"):
         old, new = entry["fromTitle"], entry["toTitle"]
-        found.append(f"changed the title from “{old}” to “{new}”")
+        found.append(messages.title_changed(old, new))
     before, after = entry.get("fromPriority"), entry.get("toPriority")
     if before != after and after is not None:
-        found.append(f"changed priority from {_priority(before)} to {_priority(after)}")
+        found.append(messages.priority_changed(_priority(before), _priority(after)))
     return found
 
 
