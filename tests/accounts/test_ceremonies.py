@@ -18,7 +18,7 @@ from tests.support.databases import settings_for
         ("https://tickets", "tickets", None),
         ("http://localhost:8080", "localhost", None),
         ("http://localhost:80", "localhost", "http://localhost"),
-        ("https://docket.localhost", "docket.localhost", None),
+        ("http://docket.localhost", "docket.localhost", None),
     ],
 )
 def test_they_work_at_a_name_with_tls_and_on_this_machine(address, host, origin):
