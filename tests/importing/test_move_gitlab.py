@@ -2,6 +2,7 @@
 
 import pytest
 
+from app.importing.trackers.download_file import DownloadFile, FetchedPage
 from tests.importing.gitlab_server import NAME, GitLabServer, person
 from tests.importing.reading import comments, relations
 from tests.importing.tracker_server import Reply
@@ -117,6 +118,21 @@ def test_it_goes_on_amid_the_parts_of_issues(gitlab, run, tickets):
     gitlab.asked.clear()
     assert run("--no-history")["made"] == {"stories": 100, "comments": 100}
     assert len([path for path in gitlab.paths() if path.endswith("/notes")]) == 60
+
+
+def test_a_download_is_of_one_source(app, cast, gitlab, run, tickets):
+    gitlab.issue(1, title="Of the lamp")
+    desk = gitlab.issues[0] | {"id": 1, "title": "Of the desk", "references": {"full": "a/desk#1"}}
+    gitlab.files["/api/v4/projects/group%2Fteam%2Fdesk/issues"] = Reply([desk])
+    # As versions kept it that put the project here in place of the one there.
+    older = {"tracker": "gitlab", "url": gitlab.url, "project": cast.open_project}
+    settings = app.config["SETTINGS"]
+    kept = DownloadFile(settings.instance_dir, older | {"since": None, "history": True})
+    kept.append("issues", FetchedPage([gitlab.issues[0]], None))
+    kept.close(remove=False)
+    run("--dry-run")
+    assert run(project="group/team/desk")["made"] == {"stories": 1}
+    assert list(tickets()) == ["Of the desk"]
 
 
 def test_a_project_that_is_not_there(run):

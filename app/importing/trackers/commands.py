@@ -297,7 +297,7 @@ def _move(
     )
     settings: Settings = current_app.config["SETTINGS"]
     source = connection.source | {
-        "project": project_id,
+        "into": project_id,
         "since": options.since,
         "history": options.history,
     }
