@@ -1,6 +1,7 @@
 """Files of issues in other trackers: which are brought along, from where, and what texts become."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from sqlalchemy import func, select
@@ -308,6 +309,8 @@ def test_where_a_token_goes_and_what_is_followed(away, waits):
     host.files["/f"] = Reply(raw=b"dark")
     assert fetch(f"{host_url}/f") == [b"dark"]
     assert tokens(host) == ["s3cret"]
+    opened = [one.readlink().name for one in Path("/dev/fd").iterdir() if one.is_symlink()]
+    assert not [name for name in opened if name.startswith("imported-")]
     # To another origin a redirect goes without the token, also from the tracker itself.
     other.files["/g"] = Reply(raw=b"light")
     moved = Reply(None, 302, {"Location": f"{other_url}/g?signed=1"})

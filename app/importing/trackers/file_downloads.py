@@ -7,6 +7,7 @@ connected to is checked as for webhooks.
 
 import hashlib
 import mimetypes
+import os
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -133,9 +134,10 @@ class FileDownloads:
             return {}
         targets = []
         for _ in wanted:
-            _, name = tempfile.mkstemp(dir=incoming(self._settings), prefix="imported-")
+            descriptor, name = tempfile.mkstemp(dir=incoming(self._settings), prefix="imported-")
+            os.close(descriptor)
             targets.append(Path(name))
-        paths += targets
+            paths.append(targets[-1])
         with ThreadPoolExecutor(PARALLEL) as threads:
             received = list(threads.map(self._received, wanted, targets))
         made = {}
