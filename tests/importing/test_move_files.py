@@ -331,8 +331,9 @@ def test_where_a_token_goes_and_what_is_followed(away, waits):
         own.asked.clear()
         assert fetch(f"{host_url}/f") == ["file not imported: its address is not https"]
         assert own.asked == []
-    host.files["/f"] = Reply(None, 302, {"Location": "https://["})
+    host.files["/f"] = own.files["/f"] = Reply(None, 302, {"Location": "https://["})
     assert fetch(f"{host_url}/f") == ["file not imported: no answer"]
+    assert fetch(f"{own.url}/f") == ["file not imported: no answer"]
     host.files["/f"] = Reply(raw=b"dark")
     host.asked.clear()
     for path in ("/a/../f", "/%2e%2e/f", "/a%2ff", "/a%5cf"):

@@ -51,6 +51,7 @@ def test_a_redirect_is_followed_on_the_same_host_alone(server, other, client):
         f"{other.url}/x",
         "//example.com/x",
         "https://127.0.0.1/",
+        "https://[x",
     ):
         server.faults.append(Reply(None, 302, {"Location": location}))
         with pytest.raises(TrackerError, match="another host"):

@@ -176,7 +176,7 @@ class ApiClient:
                 redirects += 1
                 if redirects > MOST_REDIRECTS:
                     raise TrackerError(messages.redirects_again(self.tracker))
-                url = self._own(urljoin(url, headers.get("location", "")))
+                url = self._redirected(url, headers.get("location", ""))
             elif status >= HTTPStatus.INTERNAL_SERVER_ERROR:
                 failures = self._failed(failures, messages.http_status(status))
             elif status >= HTTPStatus.MULTIPLE_CHOICES:
@@ -201,6 +201,13 @@ class ApiClient:
         if not same:
             raise Elsewhere(self.tracker, url)
         return url
+
+    def _redirected(self, url: str, location: str) -> str:
+        try:
+            following = urljoin(url, location)
+        except ValueError as error:
+            raise Elsewhere(self.tracker, location) from error
+        return self._own(following)
 
     def is_own(self, url: str) -> bool:
         """Whether a URL leads to the tracker's own host."""
