@@ -547,8 +547,12 @@ def too_many_files(most: int) -> str:
     return f"more than {most} files; the rest is not imported"
 
 
-def leave_files_out(problem: Exception) -> str:
+def leave_files_out(problem: object) -> str:
     return f"{problem} With --no-files, files are left out."
+
+
+def files_not_available(host: str, problem: str) -> str:
+    return f"Files of {host} are not available ({problem}). Run the same command again to continue."
 
 
 def file_not_available(problem: str) -> str:

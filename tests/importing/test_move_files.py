@@ -13,7 +13,7 @@ from app.importing.file_links import StoredAs
 from app.importing.issues import Issue, IssueComment, IssueFile
 from app.importing.report import ImportReport
 from app.importing.trackers import file_downloads, github, linear
-from app.importing.trackers.client import ApiClient
+from app.importing.trackers.client import ApiClient, LimitReached, TrackerError
 from app.importing.trackers.file_downloads import FileDownloads
 from app.webhooks.connecting import Limits, networks
 from tests.files.hostile import HTML, picture
@@ -283,10 +283,11 @@ def away(app, waits, tmp_path):
     addresses = [one.url.replace("http://127.0.0.1", "https://localhost") for one in (host, other)]
     client = ApiClient("Tracker", own.url, {"Authorization": "s3cret"}, tell=lambda _: None)
 
-    def fetch(address, *, hosts=("localhost",), allowed="127.0.0.0/8,::1/128"):
+    def fetch(*addresses, hosts=("localhost",), allowed="127.0.0.0/8,::1/128"):
         limits = Limits(networks(allowed), str(authority), "docket")
         downloads = FileDownloads(client, app.config["SETTINGS"], limits, hosts)
-        issue = Issue("1", "One", files=(IssueFile(address, address, "a.txt"),))
+        wanted = tuple(IssueFile(address, address, "a.txt") for address in addresses)
+        issue = Issue("1", "One", files=wanted)
         report = ImportReport()
         with downloads.prepared([issue], report) as made:
             found = [one.content.path.read_bytes() for one in made["1"].values()]
@@ -351,3 +352,34 @@ def test_where_a_token_goes_and_what_is_followed(away, waits):
     host.files["/f"] = Reply(raw=b"dark")
     assert fetch(f"{host_url}/f") == [b"dark"]
     assert waits == [1, 2, 9]
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize("fault", [Reply({}, 502), Reply(raw=b"dark", announced=9)])
+def test_a_host_that_fails_again_and_again_ends_the_import(away, fault):
+    fetch, own, host, _, host_url, _ = away
+    host.files |= {f"/{number}": fault for number in range(9)}
+    own.files |= {
+        f"/{number}": Reply(None, 302, {"Location": f"{host_url}/{number}"}) for number in range(9)
+    }
+    for url in (own.url, host_url):
+        few, many = ([f"{url}/{number}" for number in range(most)] for most in (4, 9))
+        assert len(fetch(*few)) == 4
+        with pytest.raises(TrackerError, match=r"Files of localhost .* With --no-files"):
+            fetch(*many)
+    # What would not be had by another run either.
+    host.files |= {f"/{number}": Reply(None, 302, {"Location": "https://["}) for number in range(9)}
+    assert len(fetch(*many)) == 9
+
+
+@pytest.mark.one_database
+def test_the_limit_of_a_host_of_files_is_kept(away, waits):
+    fetch, _, host, _, host_url, _ = away
+    host.files["/f"] = Reply(raw=b"dark")
+    host.faults.extend([Reply({}, 429, {"Retry-After": "9"})] * 8)
+    host.faults.append(Reply({}, 503, {"Retry-After": "3"}))
+    assert fetch(f"{host_url}/f") == [b"dark"]
+    assert waits == [9] * 8 + [3]
+    host.files["/f"] = Reply({}, 429, {"Retry-After": "86400"})
+    with pytest.raises(LimitReached, match=r"localhost is reached.* again in 1440 minutes"):
+        fetch(f"{host_url}/f")

@@ -168,10 +168,10 @@ class ApiClient:
             except (HTTPError, OSError) as problem:
                 failures = self._failed(failures, _in_words(problem))
                 continue
-            wait = self._limit_wait(status, headers, content)
+            wait = self.wait_of(status, headers, content)
             if wait is not None:
                 waits += 1
-                self._wait_for_limit(wait, waits)
+                self.wait_for_limit(wait, waits, self.tracker)
             elif status in _REDIRECTS and method == "GET":
                 redirects += 1
                 if redirects > MOST_REDIRECTS:
@@ -252,7 +252,10 @@ class ApiClient:
         self.waits.wait(BACKOFF_SECONDS * 2 ** (failures - 1) * spread, problem)
         return failures
 
-    def _limit_wait(self, status: int, headers: Mapping[str, str], content: bytes) -> float | None:
+    def wait_of(
+        self, status: int, headers: Mapping[str, str], content: bytes = b""
+    ) -> float | None:
+        """The seconds to wait, if an answer says that a limit is reached."""
         if self._limit_rule is not None:
             wait = self._limit_rule(status, headers, content)
             if wait is not None:
@@ -263,11 +266,12 @@ class ApiClient:
             return limit_wait(headers)
         return None
 
-    def _wait_for_limit(self, wait: float, waits: int) -> None:
+    def wait_for_limit(self, wait: float, waits: int, host: str) -> None:
+        """Wait, for the ``waits``-th time; raises LimitReached where that takes too long."""
         if wait > LONGEST_WAIT or waits > MOST_WAITS:
             minutes = max(1, round(wait / 60))
-            raise LimitReached(messages.limit_reached(self.tracker, minutes))
-        self.waits.wait(max(wait, SHORTEST_LIMIT_WAIT), messages.limit_reached_now(self.tracker))
+            raise LimitReached(messages.limit_reached(host, minutes))
+        self.waits.wait(max(wait, SHORTEST_LIMIT_WAIT), messages.limit_reached_now(host))
 
     def _refusal(self, status: int, content: bytes) -> str:
         if status == HTTPStatus.UNAUTHORIZED:

@@ -36,7 +36,6 @@ from app.importing.report import ImportReport
 from app.importing.trackers.client import (
     ANSWER_SECONDS,
     CHUNK,
-    LONGEST_WAIT,
     MOST_REDIRECTS,
     PARALLEL,
     ApiClient,
@@ -44,7 +43,6 @@ from app.importing.trackers.client import (
     LimitReached,
     Refused,
     TrackerError,
-    limit_wait,
 )
 from app.webhooks.connecting import CONNECT_SECONDS, Adapter, AddressBlocked, Limits
 
@@ -181,10 +179,7 @@ class FileDownloads:
             except (Refused, LimitReached):
                 raise
             except TrackerError as error:
-                self._failures += 1
-                if self._failures >= MOST_FAILURES:
-                    raise TrackerError(messages.leave_files_out(error)) from error
-                raise FileRefused(messages.NO_ANSWER) from error
+                raise self._failed(error, messages.NO_ANSWER) from error
         if urlsplit(source).hostname not in self._hosts:
             raise FileRefused(messages.ON_ANOTHER_HOST)
         try:
@@ -194,6 +189,13 @@ class FileDownloads:
             if refused.status not in _DENIED:
                 raise
             return self._from_elsewhere(source, {}, download)
+
+    def _failed(self, problem: object, reason: str) -> FileRefused:
+        """Why a file is not imported; raises TrackerError after too many."""
+        self._failures += 1
+        if self._failures >= MOST_FAILURES:
+            raise TrackerError(messages.leave_files_out(problem))
+        return FileRefused(reason)
 
     def _from_elsewhere(
         self, url: str, token: Mapping[str, str], download: _Download
@@ -218,24 +220,31 @@ class FileDownloads:
     def _patiently(
         self, url: str, token: Mapping[str, str], download: _Download
     ) -> tuple[int, Mapping[str, str]]:
-        problem = messages.NO_ANSWER
-        for attempt in range(ATTEMPTS):
-            wait = 2.0**attempt
+        failures = waits = 0
+        while True:
             try:
+                host = urlsplit(url).hostname or ""
                 status, headers = self._once(url, token, download)
-            except (requests.RequestException, HTTPError, OSError, ValueError) as error:
+            except ValueError as error:
+                # Of an address, which another attempt would not change.
+                raise FileRefused(messages.NO_ANSWER) from error
+            except (requests.RequestException, HTTPError, OSError) as error:
                 if _is_blocked(error):
                     raise FileRefused(messages.IN_PRIVATE_NETWORK) from error
                 problem = messages.NO_ANSWER
             else:
-                if status != HTTPStatus.TOO_MANY_REQUESTS and status < 500:
+                limited = self._client.wait_of(status, headers)
+                if limited is not None:
+                    waits += 1
+                    self._client.wait_for_limit(limited, waits, host)
+                    continue
+                if status < HTTPStatus.INTERNAL_SERVER_ERROR:
                     return status, headers
                 problem = messages.http_status(status)
-                if status == HTTPStatus.TOO_MANY_REQUESTS:
-                    wait = min(limit_wait(headers), LONGEST_WAIT)
-            if attempt + 1 < ATTEMPTS:
-                self._client.waits.wait(wait, messages.file_not_available(problem))
-        raise FileRefused(problem)
+            failures += 1
+            if failures == ATTEMPTS:
+                raise self._failed(messages.files_not_available(host, problem), problem)
+            self._client.waits.wait(2.0 ** (failures - 1), messages.file_not_available(problem))
 
     def _once(
         self, url: str, token: Mapping[str, str], download: _Download
