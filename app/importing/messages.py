@@ -555,6 +555,12 @@ def files_not_available(host: str, problem: str) -> str:
     return f"Files of {host} are not available ({problem}). Run the same command again to continue."
 
 
+def files_not_written(folder: Path, problem: str) -> str:
+    return (
+        f"Files cannot be written to {folder}: {problem}. Run the same command again to continue."
+    )
+
+
 def file_not_available(problem: str) -> str:
     return f"A file is not available ({problem})"
 

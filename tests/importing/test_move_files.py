@@ -383,3 +383,18 @@ def test_the_limit_of_a_host_of_files_is_kept(away, waits):
     host.files["/f"] = Reply({}, 429, {"Retry-After": "86400"})
     with pytest.raises(LimitReached, match=r"localhost is reached.* again in 1440 minutes"):
         fetch(f"{host_url}/f")
+
+
+@pytest.mark.one_database
+def test_a_full_disk_ends_the_import(away, waits, monkeypatch):
+    fetch, own, host, _, host_url, _ = away
+    host.files["/f"] = own.files["/f"] = Reply(raw=b"dark")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "open", full)
+    for url in (host_url, own.url):
+        with pytest.raises(TrackerError, match=r"Files cannot be written to .*: No space left"):
+            fetch(f"{url}/f")
+    assert waits == []

@@ -62,6 +62,20 @@ class FileRefused(Exception):
     """A file is not imported; the message says why, in the words of the report."""
 
 
+class FileNotWritten(TrackerError):
+    """A file cannot be kept on this machine."""
+
+
+@contextmanager
+def _written_to(folder: Path) -> Iterator[None]:
+    """Tell what goes wrong on this machine from a connection that fails, which is no OSError."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise FileNotWritten(messages.files_not_written(folder, reason)) from error
+
+
 class _Download:
     """Writes one answer into a file of ours, up to ``most`` bytes."""
 
@@ -75,7 +89,7 @@ class _Download:
         deadline = time.monotonic() + ANSWER_SECONDS
         digest = hashlib.sha256()
         self.size = 0
-        with self.path.open("wb") as file:
+        with _written_to(self.path.parent), self.path.open("wb") as file:
             for chunk in response.stream(CHUNK, decode_content=False):
                 self.size += len(chunk)
                 if self.size > self._most:
@@ -131,11 +145,13 @@ class FileDownloads:
         if not wanted:
             return {}
         targets = []
-        for _ in wanted:
-            descriptor, name = tempfile.mkstemp(dir=incoming(self._settings), prefix="imported-")
-            os.close(descriptor)
-            targets.append(Path(name))
-            paths.append(targets[-1])
+        with _written_to(self._settings.incoming_dir):
+            for _ in wanted:
+                folder = incoming(self._settings)
+                descriptor, name = tempfile.mkstemp(dir=folder, prefix="imported-")
+                os.close(descriptor)
+                targets.append(Path(name))
+                paths.append(targets[-1])
         with ThreadPoolExecutor(PARALLEL) as threads:
             received = list(threads.map(self._received, wanted, targets))
         made = {}
@@ -176,7 +192,7 @@ class FileDownloads:
                 return self._client.download(source, download)
             except Elsewhere as elsewhere:
                 return self._from_elsewhere(elsewhere.url, {}, download)
-            except (Refused, LimitReached):
+            except (Refused, LimitReached, FileNotWritten):
                 raise
             except TrackerError as error:
                 raise self._failed(error, messages.NO_ANSWER) from error
