@@ -1,5 +1,6 @@
 """Files of issues in other trackers: which are brought along, from where, and what texts become."""
 
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -193,6 +194,26 @@ def test_files_can_be_left_out_or_find_no_room(app, cast, gitlab, run, tickets, 
     for ticket in tickets().values():
         assert ticket["body"].startswith(f"[log]({address})")
         assert files(cast, ticket) == []
+
+
+def test_many_files_are_stored_in_portions(gitlab, run, monkeypatch):
+    monkeypatch.setattr(file_downloads, "PORTION_FILES", 4)
+    portions, prepared = [], FileDownloads.prepared
+
+    @contextmanager
+    def noted(*given):
+        with prepared(*given) as made:
+            portions.append([len(files) for files in made.values()])
+            yield made
+
+    monkeypatch.setattr(FileDownloads, "prepared", noted)
+    for iid, count in enumerate((2, 0, 2, 6, 1), start=1):
+        names = [f"{iid}-{number}.txt" for number in range(count)]
+        text = " ".join(f"[f](/uploads/{SECRET}/{name})" for name in names)
+        gitlab.issue(iid, title=f"Issue {iid}", description=text)
+        gitlab.files |= {f"{UPLOADS}/{name}": Reply(raw=name.encode()) for name in names}
+    assert run()["made"] == {"stories": 5, "files": 11}
+    assert portions == [[2, 0, 2], [6], [1]]
 
 
 def test_without_a_token_the_site_is_asked(cast, gitlab, run, tickets):

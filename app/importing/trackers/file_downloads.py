@@ -50,8 +50,9 @@ from app.webhooks.connecting import CONNECT_SECONDS, Adapter, AddressBlocked, Li
 MOST_FILES = 100
 # Of files that fail one after the other, before the run ends.
 MOST_FAILURES = 5
-# Prepared before the issues that have them are written.
+# Prepared before the issues that have them are written; other writers wait while they are stored.
 PORTION_BYTES = 256 * 1024 * 1024
+PORTION_FILES = 50
 READ_SECONDS = 60.0
 ATTEMPTS = 3
 _DENIED = frozenset({401, 403, 404})
@@ -124,10 +125,11 @@ class FileDownloads:
         """
         made: dict[str, dict[str, PreparedFile]] = {}
         paths: list[Path] = []
-        size = 0
+        size = count = 0
         try:
             for issue in issues:
-                if made and size > PORTION_BYTES:
+                count += min(len(issue.files), MOST_FILES)
+                if made and (size > PORTION_BYTES or count > PORTION_FILES):
                     break
                 made[issue.id] = files = self._of(issue, report, paths)
                 size += sum(content.size for one in files.values() for content in one.contents)
