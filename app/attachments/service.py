@@ -97,7 +97,9 @@ def _add(
     if prepared is None:
         # It could not be added when it was prepared, and can now.
         raise Unavailable
-    file = adding.insert_file(settings_at_hand(), prepared, uploader_user_id=actor.id, **place)
+    settings = settings_at_hand()
+    adding.require_room(settings, prepared)
+    file = adding.insert_file(settings, prepared, uploader_user_id=actor.id, **place)
     if file.ticket_id is not None:
         discussed(file.ticket_id, file.created_at)
     _record(actor, "file.added", target, file, prepared.content.size)
@@ -118,9 +120,11 @@ def import_files(actor: Actor, reference: str, imported: Sequence[ImportedFile])
     """Add files that a ticket had in another tracker. Raises InvalidField ``quota_exceeded``."""
     ticket = tickets.writable(actor, reference)
     target = tickets.target(ticket)
+    settings = settings_at_hand()
+    adding.require_room(settings, *(one.prepared for one in imported))
     for one in imported:
         file = adding.insert_file(
-            settings_at_hand(),
+            settings,
             one.prepared,
             uploader_user_id=actor.id,
             file_id=one.file_id,

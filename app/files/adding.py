@@ -67,6 +67,18 @@ def _as_image(received: ReceivedFile, name: str, settings: Settings) -> Prepared
     return PreparedFile(name, made.media_type, content, thumbnail, made.width, made.height)
 
 
+def require_room(settings: Settings, *files: PreparedFile) -> None:
+    """Lock files until the transaction ends, and raise InvalidField ``quota_exceeded``.
+
+    Refuses what would not fit if it were new, so that nobody learns what is stored already.
+    """
+    acquire(Lock.FILES)
+    stored = session.scalar(select(func.sum(FileContent.size))) or 0
+    sizes = {content.sha256: content.size for file in files for content in file.contents}
+    if stored + sum(sizes.values()) > settings.files_quota:
+        raise InvalidField(FIELD, "quota_exceeded", messages.NO_ROOM)
+
+
 def insert_file(
     settings: Settings,
     prepared: PreparedFile,
@@ -77,12 +89,7 @@ def insert_file(
     comment_id: str | None = None,
     page_id: str | None = None,
 ) -> StoredFile:
-    """Insert the rows of a file, with its contents in the store; in a transaction.
-
-    Raises InvalidField ``quota_exceeded``.
-    """
-    acquire(Lock.FILES)
-    _check_room(prepared.contents, settings.files_quota)
+    """Insert the rows of a file that has room, with its contents in the store; in a transaction."""
     store = store_of(settings)
     for content in prepared.contents:
         _insert_content(store, content)
@@ -104,13 +111,6 @@ def insert_file(
     session.add(file)
     session.flush()
     return file
-
-
-def _check_room(contents: list[NewContent], quota: int) -> None:
-    """Refuse what would not fit if it were new, so that nobody learns what is stored already."""
-    stored = session.scalar(select(func.sum(FileContent.size))) or 0
-    if stored + sum(content.size for content in contents) > quota:
-        raise InvalidField(FIELD, "quota_exceeded", messages.NO_ROOM)
 
 
 def _insert_content(store: Store, content: NewContent) -> None:

@@ -23,6 +23,7 @@ from tests.importing.jira_server import JiraServer
 from tests.importing.reading import comments, files
 from tests.importing.tracker_server import Reply, TrackerServer
 from tests.support.receiver import make_authority
+from tests.support.statements import statements
 
 SECRET = "0123456789abcdef0123456789abcdef"
 UPLOADS = f"{PATH.removesuffix('/issues')}/uploads/{SECRET}"
@@ -196,7 +197,7 @@ def test_files_can_be_left_out_or_find_no_room(app, cast, gitlab, run, tickets, 
         assert files(cast, ticket) == []
 
 
-def test_many_files_are_stored_in_portions(gitlab, run, monkeypatch):
+def test_many_files_are_stored_in_portions(app, gitlab, run, monkeypatch):
     monkeypatch.setattr(file_downloads, "PORTION_FILES", 4)
     portions, prepared = [], FileDownloads.prepared
 
@@ -212,8 +213,11 @@ def test_many_files_are_stored_in_portions(gitlab, run, monkeypatch):
         text = " ".join(f"[f](/uploads/{SECRET}/{name})" for name in names)
         gitlab.issue(iid, title=f"Issue {iid}", description=text)
         gitlab.files |= {f"{UPLOADS}/{name}": Reply(raw=name.encode()) for name in names}
-    assert run()["made"] == {"stories": 5, "files": 11}
+    with statements(app) as seen:
+        assert run()["made"] == {"stories": 5, "files": 11}
     assert portions == [[2, 0, 2], [6], [1]]
+    # Once for each issue that has files.
+    assert len([one for one in seen if "sum(file_contents.size)" in one]) == 4
 
 
 def test_without_a_token_the_site_is_asked(cast, gitlab, run, tickets):
