@@ -43,7 +43,10 @@ def history_text(tracker: str, about: str, lines: Sequence[str]) -> str:
 
 
 def history_of(body: str) -> tuple[str, str] | None:
-    """The title and the list of a comment that ``history_text`` made; None for any other."""
+    """The title and the list of a text such as ``history_text`` makes; None for any other.
+
+    Anybody can write such a text, so it does not say that a comment was imported.
+    """
     match = _HISTORY.match(body)
     return (f"{match[1]}: {match[2]}", body[match.end() :]) if match else None
 

@@ -6,6 +6,11 @@ import pytest
 from werkzeug.datastructures import FileStorage
 from werkzeug.test import encode_multipart
 
+from app.core.actor import Actor, ActorKind
+from app.database.session import run_write
+from app.importing.planning import plan
+from app.importing.report import ImportReport
+from app.importing.running import Importer
 from app.importing.trackers import client, download_file
 from tests.support.story import walk
 
@@ -29,6 +34,21 @@ def run(app, cast, tmp_path):
         )
         assert result.exit_code == code, (result.output, result.exception)
         return json.loads(result.stdout) if json_wanted else result.output
+
+    return importing
+
+
+@pytest.fixture
+def imported(app, cast):
+    """Import issues into OPEN as ada; the report."""
+
+    def importing(*issues, write=run_write):
+        actor = Actor(kind=ActorKind.HUMAN, user_id=cast.ada.user_id, username="ada")
+        report = ImportReport()
+        with app.app_context():
+            importer = Importer(actor, cast.open_project, report, {}, write=write)
+            importer.run(plan(list(issues), report), lambda _: None)
+        return report
 
     return importing
 

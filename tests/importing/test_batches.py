@@ -2,12 +2,8 @@
 
 import pytest
 
-from app.core.actor import Actor, ActorKind
 from app.database.session import run_write
 from app.importing.issues import Issue, IssueComment
-from app.importing.planning import plan
-from app.importing.report import ImportReport
-from app.importing.running import Importer
 from app.tickets.searching import COMMENT_LENGTH, COMMENTS_LENGTH, MOST_COMMENTS, indexed
 from tests.importing.reading import comments
 from tests.support.statements import statements
@@ -19,21 +15,6 @@ DAY = 86_400_000
 def issue(identifier, title, labels=(), *said):
     texts = [IssueComment("eve", text, day * DAY) for day, text in enumerate(said, start=1)]
     return Issue(identifier, title, labels=labels, comments=tuple(texts), created_at=0)
-
-
-@pytest.fixture
-def imported(app, cast):
-    """Import issues into OPEN as ada; the report."""
-
-    def importing(*issues, write=run_write):
-        actor = Actor(kind=ActorKind.HUMAN, user_id=cast.ada.user_id, username="ada")
-        report = ImportReport()
-        with app.app_context():
-            importer = Importer(actor, cast.open_project, report, {}, write=write)
-            importer.run(plan(list(issues), report), lambda _: None)
-        return report
-
-    return importing
 
 
 def test_a_refused_issue_holds_no_other_back(cast, imported, tickets):

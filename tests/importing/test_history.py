@@ -2,11 +2,14 @@
 
 import pytest
 
+from app.importing.issues import Issue, IssueComment
 from app.importing.trackers.history import LONGEST_LINE, MOST_LINES, PastChange, as_comment
 from app.tickets.importing import history_of
+from tests.importing.reading import comments
 from tests.support.story import make_ticket, ok
 
 DAY = 86_400_000
+HISTORY = "**History in GitHub**: 1 change, 2024-03-01\n\n- 2024-03-01 eve closed it & <more>"
 
 
 def test_the_newest_changes_are_a_list_and_all_are_counted():
@@ -39,18 +42,34 @@ def test_a_change_is_one_short_line():
         "**History in <b>**: 1\n\n- x",
     ],
 )
-def test_other_comments_are_no_history(body):
+def test_other_texts_are_no_history(body):
     assert history_of(body) is None
 
 
-def test_a_history_is_folded_on_the_page(cast):
-    ticket = make_ticket(cast.ada, cast.open_project)
-    body = "**History in GitHub**: 1 change, 2024-03-01\n\n- 2024-03-01 eve closed it & <more>"
-    ok(cast.ada.post(f"/tickets/{ticket['id']}/comments", {"body": body}), 201)
-    page = cast.ada.client.get(
-        f"/tickets/{ticket['display_id']}", headers={"Accept": "text/html"}
-    ).text
-    folded = page.partition('<details class="comment-text">')[2].partition("</details>")[0]
+def page_of(cast, ticket):
+    path = f"/tickets/{ticket['display_id']}"
+    return cast.ada.client.get(path, headers={"Accept": "text/html"}).text
+
+
+def test_a_history_is_folded_on_the_page(cast, imported, tickets):
+    imported(Issue("a", "Old", comments=(IssueComment("", HISTORY, DAY),), created_at=0))
+    folded = page_of(cast, tickets()["Old"]).partition('<details class="comment-text">')[2]
+    folded = folded.partition("</details>")[0]
     assert "<summary>History in GitHub: 1 change, 2024-03-01 <span" in folded
     assert "closed it &amp; &lt;more&gt;</li>" in folded
     assert "<strong>History" not in folded
+
+
+def test_what_people_write_in_its_form_is_shown_as_they_wrote_it(cast, imported, tickets):
+    """On a ticket of their own and on an imported one, and where they edit what was imported."""
+    imported(Issue("a", "Old", comments=(IssueComment("", HISTORY, DAY),), created_at=0))
+    old, new = tickets()["Old"], make_ticket(cast.ada, cast.open_project)
+    (brought,) = comments(cast, old)
+    edited = HISTORY.replace("eve closed", "bo closed")
+    ok(cast.ada.patch(f"/comments/{brought['id']}", {"body": edited}))
+    for ticket in (old, new):
+        ok(cast.ada.post(f"/tickets/{ticket['id']}/comments", {"body": HISTORY}), 201)
+        page = page_of(cast, ticket)
+        assert "<strong>History in GitHub</strong>: 1 change" in page
+        assert '<details class="comment-text">' not in page
+        assert ">imported</span>" not in page

@@ -11,6 +11,7 @@ from flask import Response
 from app.accounts.builders import UserSummary
 from app.audit.catalogue import may_be_undone
 from app.audit.models import AuditEvent
+from app.core import ids
 from app.core.clock import MINUTE_MS
 from app.core.errors import NotFound
 from app.database.session import by_id, reading
@@ -175,21 +176,26 @@ def position(ticket_id: str, events: Sequence[dict[str, Any]]) -> dict[str, Any]
 
 def _bodies(subject: TicketPageData, comments: Comments) -> dict[str, str]:
     bodies = {
-        f"c{comment['id']}": _unfolded(comment["body"])
+        f"c{comment['id']}": history[1] if (history := _history(comment)) else comment["body"]
         for comment in comments
         if comment["deleted_at"] is None
     }
     return {BODY: subject.ticket["body"], **bodies}
 
 
-def _unfolded(body: str) -> str:
-    """The text of a comment; of an imported history, which is folded, without its title."""
-    history = history_of(body)
-    return history[1] if history else body
+def _history(comment: dict[str, Any]) -> tuple[str, str] | None:
+    """The title and the list of an imported history, which is folded; None for what people wrote.
+
+    A comment that is written here has the time of its id; only an import sets another one.
+    """
+    history = None if comment["edit_history"] else history_of(comment["body"])
+    if history and moment_ms(comment["created_at"]) == ids.created_ms(comment["id"]):
+        return None
+    return history
 
 
 def _titled(comment: dict[str, Any]) -> dict[str, Any]:
-    history = history_of(comment["body"])
+    history = _history(comment)
     return {"history": history[0]} if history else {}
 
 
