@@ -1,6 +1,7 @@
 """Rewinds and the making of checkpoints are killed on their way: begun again, both end well."""
 
 import random
+import signal
 from typing import Any
 
 import sqlalchemy as sa
@@ -13,7 +14,7 @@ from tests.torture.stage import Stage
 
 # Of a bot on one page and one note; a person changes the page's title in between.
 CHANGES = 60
-# From the start of a rewind of these to its end, and of checkpoints, there are some more.
+# Statements of such a rewind, and of making checkpoints; each runs a few more.
 OF_REWIND, OF_CHECKPOINT = 700, 60
 BEFORE = {"title": "Before", "body": "Before"}
 
@@ -30,9 +31,9 @@ def trust(stage: Stage, count: int) -> Figures:
         with load(stage.site, stage.ledger, 2):
             for _ in range(2):
                 at = chance.randrange(2, OF_REWIND)
-                killed["rewinds killed"] += dying.run(stage, at, *rewind).returncode != 0
+                killed["rewinds killed"] += _is_killed(dying.run(stage, at, *rewind).returncode)
                 at = chance.randrange(2, OF_CHECKPOINT)
-                killed["checkpoints killed"] += _checkpoint(stage, at) != 0
+                killed["checkpoints killed"] += _is_killed(_checkpoint(stage, at))
             ended = dying.run(stage, 0, *rewind)
             expect(ended.returncode == 0, f"a rewind that was killed cannot go on: {ended.stderr}")
             expect(_checkpoint(stage) == 0, "checkpoints cannot be made after a kill")
@@ -43,7 +44,14 @@ def trust(stage: Stage, count: int) -> Figures:
         expect("Nothing was left to put back." in again.stdout, again.stdout + again.stderr)
         verified = dying.run(stage, 0, "audit", "verify")
         expect(verified.returncode == 0, verified.stdout + verified.stderr)
+    expect(all(killed.values()), f"nothing was killed of one kind: {killed}")
     return dict(killed)
+
+
+def _is_killed(code: int) -> bool:
+    """Whether a command ended by SIGKILL; it must have ended well otherwise."""
+    expect(code in {0, -signal.SIGKILL}, f"a command that was to be killed ended with {code}")
+    return code != 0
 
 
 def _owner(stage: Stage, method: str, path: str, body: Any = None, key: str = "") -> Any:
