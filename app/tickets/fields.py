@@ -15,8 +15,6 @@ class Field:
     # In the addresses and templates of pages; empty where no page shows it by itself.
     part: str
     label: str
-    # In a summary of several changes.
-    short: str
     is_optional: bool = False
     # The value is the id of a user or a ticket.
     is_reference: bool = False
@@ -25,34 +23,24 @@ class Field:
 
 
 FIELDS = (
-    Field("title", "title", messages.TITLE, "title", is_copied=True),
-    Field("body", "body", messages.DESCRIPTION, "description", is_copied=True),
+    Field("title", "title", messages.TITLE, is_copied=True),
+    Field("body", "body", messages.DESCRIPTION, is_copied=True),
     # Changes only by transition.
-    Field("state_id", "state", messages.STATE, "state"),
+    Field("state_id", "state", messages.STATE),
     Field(
         "assignee_user_id",
         "assignee",
         messages.ASSIGNEE,
-        "assignee",
         is_optional=True,
         is_reference=True,
         is_copied=True,
     ),
-    Field("priority", "priority", messages.PRIORITY, "priority", is_copied=True),
-    Field("label_ids", "labels", messages.LABELS, "labels", is_optional=True),
-    Field(
-        "due_date",
-        "due_date",
-        messages.DUE_DATE,
-        "due date",
-        is_optional=True,
-        is_copied=True,
-    ),
-    Field(
-        "parent_ticket_id", "parent", messages.PARENT, "parent", is_optional=True, is_reference=True
-    ),
-    Field("rank", "", messages.POSITION, "position"),
-    Field("reporter_user_id", "reporter", messages.REPORTER, "reporter", is_reference=True),
+    Field("priority", "priority", messages.PRIORITY, is_copied=True),
+    Field("label_ids", "labels", messages.LABELS, is_optional=True),
+    Field("due_date", "due_date", messages.DUE_DATE, is_optional=True, is_copied=True),
+    Field("parent_ticket_id", "parent", messages.PARENT, is_optional=True, is_reference=True),
+    Field("rank", "", messages.POSITION),
+    Field("reporter_user_id", "reporter", messages.REPORTER, is_reference=True),
 )
 BY_PART = {field.part: field for field in FIELDS if field.part}
 # The fields of ``update_ticket``.

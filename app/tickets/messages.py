@@ -385,6 +385,17 @@ HAPPENED = {
     "file.deleted": "deleted the file {name}{on}",
     "comment.reacted": "{action} the reaction {reaction} to a comment{on}",
 }
+# What changed, in a summary of several changes.
+SHORT_HAPPENED = {
+    "ticket.state_changed": "state",
+    "ticket.assigned": "assignee",
+    "ticket.watcher_added": "watchers",
+    "ticket.watcher_removed": "watchers",
+    "ticket.relation_added": "relations",
+    "ticket.relation_removed": "relations",
+    "ticket.link_added": "links",
+    "ticket.link_removed": "links",
+}
 # By the type of a relation, and whether it goes out from the ticket.
 RELATION_WORDS = {
     ("blocks", True): "blocks",

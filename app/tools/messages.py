@@ -35,7 +35,7 @@ UNDO_IN_A_CALL_OF_ITS_OWN = "a separate call: undo takes no other arguments"
 
 # Answers
 def neither_image_nor_text(file_id: str) -> str:
-    return f"This file is no image or short text. Download it: GET /api/v1/files/{file_id}"
+    return f"This file is not an image or short text. Download it: GET /api/v1/files/{file_id}"
 
 
 CONTENT_IS_MISSING = "The content of this file is missing."
@@ -56,14 +56,6 @@ def slug_differs(taken: str, slug: str) -> str:
 
 # A ticket as Markdown
 MORE_COMMENTS = "There are more comments: list_comments."
-TYPE = "Type"
-STATE = "State"
-PRIORITY = "Priority"
-ASSIGNEE = "Assignee"
-REPORTER = "Reporter"
-LABELS = "Labels"
-PARENT = "Parent"
-DUE = "Due"
 CREATED = "Created"
 UPDATED = "Updated"
 LAST_ACTIVITY = "Last activity"

@@ -12,6 +12,18 @@ from app.core.ids import is_display_id
 from app.database.session import Prepared, session
 from app.mcp.registry import Resource, ResourceKind, WithLog
 from app.tickets import comments, read
+from app.tickets.messages import (
+    ASSIGNEE,
+    DUE,
+    LABELS,
+    NO_VALUE,
+    PARENT,
+    PRIORITY,
+    REPORTER,
+    STATE,
+    TYPE,
+    VALUE_OF_NOBODY,
+)
 from app.tickets.models import Ticket
 from app.tools import messages
 from app.tools.reading import keep, keep_page, read_ticket
@@ -96,14 +108,14 @@ def ticket_text(actor: Actor, display_id: str, with_log: WithLog) -> str:
 def _facts(ticket: dict[str, Any]) -> str:
     state = ticket["state"]
     facts = {
-        messages.TYPE: ticket["type"],
-        messages.STATE: f"{state['name']} ({state['category']})" if state else "none",
-        messages.PRIORITY: ticket["priority"],
-        messages.ASSIGNEE: ticket["assignee"]["username"] if ticket["assignee"] else "nobody",
-        messages.REPORTER: ticket["reporter"]["username"],
-        messages.LABELS: ", ".join(label["name"] for label in ticket["labels"]),
-        messages.PARENT: ticket["parent"]["display_id"] if ticket["parent"] else "",
-        messages.DUE: ticket["due_date"] or "",
+        TYPE: ticket["type"],
+        STATE: f"{state['name']} ({state['category']})" if state else NO_VALUE,
+        PRIORITY: ticket["priority"],
+        ASSIGNEE: ticket["assignee"]["username"] if ticket["assignee"] else VALUE_OF_NOBODY,
+        REPORTER: ticket["reporter"]["username"],
+        LABELS: ", ".join(label["name"] for label in ticket["labels"]),
+        PARENT: ticket["parent"]["display_id"] if ticket["parent"] else "",
+        DUE: ticket["due_date"] or "",
         messages.CREATED: ticket["created_at"],
         messages.UPDATED: ticket["updated_at"],
         messages.LAST_ACTIVITY: ticket["last_activity_at"],

@@ -14,17 +14,7 @@ from app.web.filters import day
 
 RELATION_TYPES = [(word, word) for word in messages.RELATION_ORDER]
 # Names of fields in a summary of several changes.
-SHORT = {field.name: field.short for field in UPDATED}
-SHORT_TYPES = {
-    "ticket.state_changed": "state",
-    "ticket.assigned": "assignee",
-    "ticket.watcher_added": "watchers",
-    "ticket.watcher_removed": "watchers",
-    "ticket.relation_added": "relations",
-    "ticket.relation_removed": "relations",
-    "ticket.link_added": "links",
-    "ticket.link_removed": "links",
-}
+SHORT = {field.name: field.label.lower() for field in UPDATED}
 # Fields whose values are ids of users or tickets.
 NAMED = tuple(field.name for field in UPDATED if field.is_reference)
 PRIORITIES = [str(priority) for priority in Priority]
@@ -144,7 +134,7 @@ def short(event: Mapping[str, Any]) -> list[str]:
     """The names of what an event changed, for a summary of several."""
     if event["event_type"] == "ticket.updated":
         return [SHORT.get(name, name) for name in event["payload"]["changes"]]
-    return [SHORT_TYPES.get(event["event_type"], messages.THIS_TICKET)]
+    return [messages.SHORT_HAPPENED.get(event["event_type"], messages.THIS_TICKET)]
 
 
 def grouped(relations: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
