@@ -409,10 +409,6 @@ def person_not_found(username: str) -> str:
     return f"Person {username} not found."
 
 
-def person_created(username: str) -> str:
-    return f"Created {username}."
-
-
 def password_set(username: str) -> str:
     return f"Set a new password for {username} and ended all sessions."
 

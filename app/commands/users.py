@@ -72,7 +72,7 @@ def create(username: str, display_name: str | None, email: str | None, password:
         email=email,
         settings=settings_at_hand(),
     )
-    click.echo(messages.person_created(user.username))
+    click.echo(messages.created(user.username))
 
 
 @users.command("reset-password")

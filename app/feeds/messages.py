@@ -16,12 +16,8 @@ def activity_of(key: str) -> str:
 
 
 # What feeds say
-def calendar_title(app_name: str, about: str) -> str:
+def feed_title(app_name: str, about: str) -> str:
     return f"{app_name}: {about}"
-
-
-def feed_title(app_name: str, project: str) -> str:
-    return f"{app_name}: {project}"
 
 
 SYSTEM = "System"

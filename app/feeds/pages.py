@@ -97,7 +97,7 @@ def calendar(token: str) -> Response:
         settings = settings_at_hand()
         about = feed.project.key if feed.project else feed.owner.username
         tickets = service.due_tickets(feed)
-        title = messages.calendar_title(settings.app_name, about)
+        title = messages.feed_title(settings.app_name, about)
         return writing.calendar(title, tickets, settings.base_url, settings.app_name)
 
     return _answer(token, FeedKind.CALENDAR, written, "text/calendar; charset=utf-8")

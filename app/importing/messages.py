@@ -407,12 +407,12 @@ ASK_GITLAB_TOKEN = "GitLab token (empty for a public project)"
 ASK_JIRA_TOKEN = "Jira token"
 ASK_LINEAR_KEY = "Linear API key"
 JIRA_CLOUD_NEEDS_ACCOUNT = "Jira Cloud needs --account, the email address of the token."
-NO_TOKEN = "This is no token."
+NO_TOKEN = "This is not a valid token."
 NAME_REPOSITORY = "Name the repository as owner/name."
 NAME_GITLAB_PROJECT = "Name the project as group/name."
 NAME_JIRA_PROJECT = "Name the project by its key, such as OPS."
 NAME_TEAM = "Name the team by its key, such as ENG."
-ADDRESS_INVALID = "The address must be such as https://tracker.example.com."
+ADDRESS_INVALID = "Enter an address such as https://tracker.example.com."
 ADDRESS_NOT_HTTPS = "The address must begin with https://, as the token is sent there."
 
 
@@ -433,13 +433,13 @@ def waiting(reason: str, seconds: int) -> str:
 
 def certificate_rejected(tracker: str, problem: str) -> str:
     return (
-        f"The certificate of {tracker} was rejected: {problem}. If it is of a private "
-        "authority, name that with --ca-bundle."
+        f"The certificate of {tracker} was rejected: {problem}. If a private authority issued "
+        "it, name that with --ca-bundle."
     )
 
 
 def redirects_again(tracker: str) -> str:
-    return f"{tracker} redirects again and again."
+    return f"{tracker} redirects too many times."
 
 
 def http_status(status: int) -> str:
@@ -500,14 +500,14 @@ def too_many_pages(most: int) -> str:
 
 DOWNLOAD_TOO_LARGE = "The download is larger than 8 GiB. Use --since to import less."
 OTHER_RUN_IMPORTS = "Another run is importing the same issues. Wait until it ends."
-NO_LIST_OF_ISSUES = "Jira answered with something that is no list of issues."
+NO_LIST_OF_ISSUES = "Jira did not answer with a list of issues."
 
 
 def linear_refused(said: str) -> str:
     return f"Linear refused a query: {said}."
 
 
-NO_ANSWER_TO_QUERY = "Linear answered with something that is no answer to a query."
+NO_ANSWER_TO_QUERY = "Linear did not answer the query."
 
 # Folders of wiki pages
 IMPORTED = "Imported"
@@ -565,11 +565,11 @@ def file_not_available(problem: str) -> str:
     return f"A file is not available ({problem})"
 
 
-FILE_TOO_LARGE = "it is larger than files may be here"
-ADDRESS_NOT_PLAIN = "its address is not plain"
+FILE_TOO_LARGE = "it is larger than the limit for files"
+ADDRESS_NOT_PLAIN = "its address is ambiguous"
 ANSWER_IS_A_PAGE = "the answer is a page"
 ON_ANOTHER_HOST = "it is on another host"
-REDIRECTS_AGAIN = "it redirects again and again"
+REDIRECTS_AGAIN = "too many redirects"
 NO_ANSWER = "no answer"
 IN_PRIVATE_NETWORK = "its host is in a private network"
 FILE_NOT_HTTPS = "its address is not https"
@@ -579,4 +579,4 @@ def so_far(report: str) -> str:
     return f"\nSo far:\n{report}"
 
 
-GITLAB_NEXT_PAGE_ELSEWHERE = "GitLab named a next page that is not of its API."
+GITLAB_NEXT_PAGE_ELSEWHERE = "GitLab named a next page outside its API."

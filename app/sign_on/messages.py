@@ -29,7 +29,7 @@ NO_USABLE_KEYS = "it publishes no usable keys"
 
 
 def no_address(name: str) -> str:
-    return f"{name} is no address"
+    return f"{name} is not an address"
 
 
 def not_https(name: str) -> str:
@@ -44,7 +44,7 @@ def status(status: int) -> str:
     return f"status {status}"
 
 
-ANSWER_NOT_JSON = "the answer is no JSON"
-ANSWER_NOT_AN_OBJECT = "the answer is no JSON object"
+ANSWER_NOT_JSON = "the answer is not JSON"
+ANSWER_NOT_AN_OBJECT = "the answer is not a JSON object"
 ANSWER_TOO_LONG = "the answer is too long"
 ANSWER_TOO_SLOW = "the answer took too long"

@@ -153,7 +153,7 @@ def test_files_come_along_with_their_issues(app, cast, gitlab, run, tickets, cha
     web = f"{gitlab.url}/{NAME}{here}"
     assert [(note["reason"], note["detail"]) for note in report["notes"]] == [
         ("file not imported: HTTP 404", f"{web}/gone.png"),
-        ("file not imported: it is larger than files may be here", f"{web}/big.txt"),
+        ("file not imported: it is larger than the limit for files", f"{web}/big.txt"),
         ("file not imported: the answer is a page", f"{web}/page"),
         (
             "file not imported: Files of the type application/zip are not allowed here.",
@@ -351,7 +351,7 @@ def test_where_a_token_goes_and_what_is_followed(away, waits):
     assert fetch(f"{host_url}/f") == [b"public"]
     assert tokens(host) == ["s3cret", None]
     host.files["/f"] = Reply(None, 302, {"Location": "/f"})
-    assert fetch(f"{host_url}/f") == ["file not imported: it redirects again and again"]
+    assert fetch(f"{host_url}/f") == ["file not imported: too many redirects"]
     for location in (f"{own.url}/f", "file:///etc/passwd", "https://user@localhost/"):
         host.files["/f"] = Reply(None, 302, {"Location": location})
         own.asked.clear()
@@ -364,7 +364,7 @@ def test_where_a_token_goes_and_what_is_followed(away, waits):
     host.asked.clear()
     for path in ("/a/../f", "/%2e%2e/f", "/a%2ff", "/a%5cf"):
         for url in (host_url, own.url):
-            assert fetch(url + path) == ["file not imported: its address is not plain"]
+            assert fetch(url + path) == ["file not imported: its address is ambiguous"]
     assert fetch(f"{host_url}/f", allowed="") == [
         "file not imported: its host is in a private network"
     ]

@@ -155,4 +155,4 @@ def test_a_gitlab_that_calls_itself_by_another_address(gitlab, run, tickets, mon
 
 def test_a_next_page_that_is_none_of_the_api_ends_the_import(gitlab, run):
     gitlab.faults.append(Reply([], headers={"Link": '<https://example.org/x>; rel="next"'}))
-    assert "a next page that is not of its API" in run(code=1)
+    assert "a next page outside its API" in run(code=1)
