@@ -2,7 +2,12 @@
 
 import pytest
 
-from tests.accounts.helpers import set_up
+from app.accounts import totp
+from app.core import clock
+from tests.accounts.helpers import PASSWORD, set_up
+from tests.accounts.passkeys import add
+from tests.accounts.second_factors import TOTP, Phone
+from tests.support.authenticator import Authenticator
 
 
 @pytest.fixture
@@ -24,3 +29,34 @@ def setting(app):
     yield change
     for name, value in before.items():
         object.__setattr__(settings, name, value)
+
+
+@pytest.fixture
+def device(app, admin):
+    """Ada's passkey, on a device that counts."""
+    made = Authenticator()
+    made.count = 5
+    assert add(admin, made).status_code == 201
+    made.count = 6
+    return made
+
+
+@pytest.fixture
+def still(monkeypatch):
+    """A time that stays in the middle of a step."""
+    moment = clock.now_ms() // totp.STEP_MS * totp.STEP_MS + 15_000
+    for name in ("app.accounts.second_factor", "app.accounts.login"):
+        monkeypatch.setattr(f"{name}.now_ms", lambda: moment)
+
+
+@pytest.fixture
+def phone(still, admin):
+    """Ada's app, after she turned it on; ``codes`` are her recovery codes."""
+    made = admin.post(TOTP, json={"current_password": PASSWORD})
+    assert made.status_code == 200, made.json
+    phone = Phone(made.json["secret"])
+    phone.step -= 1
+    answer = admin.post(f"{TOTP}/confirm", json={"code": phone.code()})
+    assert answer.status_code == 200, answer.json
+    phone.codes = answer.json["recovery_codes"]
+    return phone

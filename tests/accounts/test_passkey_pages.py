@@ -7,7 +7,7 @@ import pytest
 
 from app.accounts import second_factor, totp
 from tests.accounts.helpers import API, PASSWORD, events, new_human, only, try_login
-from tests.accounts.test_passkeys import add, begin, begin_adding, mine
+from tests.accounts.passkeys import add, begin, begin_adding, mine
 from tests.support.authenticator import PRESENT, Authenticator
 
 PASSKEYS = "/profile/passkeys"
