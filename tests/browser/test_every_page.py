@@ -5,6 +5,7 @@ import pytest
 from tests.browser.conftest import PHONE
 from tests.browser.test_accessibility import JUDGE, findings_in_both
 from tests.screenshots.__main__ import OPENED, PAGES
+from tests.screenshots.sample import DOORS
 from tests.screenshots.staged import STAGED
 
 # What a narrow screen makes scroll.
@@ -17,8 +18,8 @@ STATUS = {"error": 404, "ticket-deleted": 410, "wiki-missing": 404}
 
 @pytest.fixture(scope="module")
 def seeded(filled):
-    """A server in development."""
-    with filled(FLASK_DEBUG="1") as made:
+    """A server in development, with mail and single sign-on."""
+    with filled(FLASK_DEBUG="1", **DOORS) as made:
         yield made
 
 

@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from tests.browser.conftest import chromium_path
 from tests.browser.seed import Seeded
 from tests.conftest import REAL_DATA
-from tests.screenshots.sample import fill, run_flask
+from tests.screenshots.sample import DOORS, fill, run_flask
 from tests.screenshots.staged import STAGED, resume
 from tests.support.serving import ROOT, Served, serving
 
@@ -32,6 +32,7 @@ LOOKS: dict[str, dict[str, Any]] = {
 }
 STRANGERS = {
     "login": "/login",
+    "forgot": "/forgot-password",
     "password": "{invite}",
     "password-over": "/password/used",
     "setup": "{new}/setup",
@@ -82,6 +83,7 @@ PAGES = {
     "ticket-labels": "/tickets/DEMO-2/fields/labels",
     "ticket-watcher": "/tickets/DEMO-2/watchers/new",
     "sign-off": "/tickets/DEMO-9/sign-off",
+    "file-delete": "/files/{file}/delete",
     "ticket-change": "/tickets/DEMO-2/changes/{event}",
     "comment-edit": "/comments/{own}/edit",
     "comment-history": "/comments/{comment}/history",
@@ -98,6 +100,7 @@ PAGES = {
     "wiki-history": "/projects/DEMO/wiki/release-notes/history",
     "wiki-diff": "/projects/DEMO/wiki/release-notes/diff?from=1&to=2",
     "wiki-diff-split": "/projects/DEMO/wiki/release-notes/diff?from=1&to=2&view=split",
+    "wiki-files": "/wiki/pages/{page}/files",
     "wiki-broken": "/wiki/broken-links",
     "notes": "/projects/DEMO/sticky-notes",
     "notes-mine": "/sticky-notes",
@@ -129,6 +132,7 @@ PAGES = {
     "mail": "/mail",
     "two-factor": "/profile/two-factor",
     "passkeys": "/profile/passkeys",
+    "sign-on": "/profile/sign-on",
     "notices": "/profile/mail",
     "settings": "/projects/DEMO/settings/general",
     "settings-states": "/projects/DEMO/settings/states",
@@ -233,7 +237,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         instance = Path(folder) / "instance"
         # The page of the design system is for development.
-        with serving(instance, FLASK_DEBUG="1") as served, serving(Path(folder) / "new") as new:
+        with (
+            serving(instance, FLASK_DEBUG="1", **DOORS) as served,
+            serving(Path(folder) / "new") as new,
+        ):
             made = fill(served, instance)
             # Until the picture of an invitation has been taken, there is none to open.
             made.ids |= {"new": new.url, "invite": "/password/none"}

@@ -50,6 +50,24 @@ TICKETS = (
     ("A calmer empty state, with one sentence that says what to do", "low", "To do", True),
     ("Rotate the certificates", "high", "Done", False),
 )  # fmt: skip
+# Settings with which the pages of mail and single sign-on have something to show.
+DOORS = {
+    "OIDC_ISSUER": "https://id.example.org",
+    "OIDC_CLIENT_ID": "docket",
+    "OIDC_CLIENT_SECRET": "a secret of this client",
+    "MAIL_FROM": "Docket <docket@mail.example.org>",
+    # Where nobody answers.
+    "SMTP_URL": "smtp://127.0.0.1:1",
+}
+PICTURE = ROOT / "docs" / "pictures" / "rewind-light.png"
+FILE = b"""\
+--b\r
+Content-Disposition: form-data; name="file"; filename="screenshot.png"\r
+Content-Type: image/png\r
+\r
+%b\r
+--b--\r
+"""
 
 
 def fill(served: Served, instance: Path) -> Seeded:
@@ -72,6 +90,7 @@ def fill(served: Served, instance: Path) -> Seeded:
     for title, text in (("Agents", GUIDE), ("Release notes", "Nothing yet. See [[agents]].")):
         page = {"title": title, "body": text, "project_id": project}
         identifier = made.call("POST", "/wiki/pages", page)["id"]
+    made.ids["page"] = identifier
     later = {"body": "## 0.1.0\n\nBoards, lists and a wiki. See [[agents]] and DEMO-2."}
     made.call("PATCH", f"/wiki/pages/{identifier}", later)
     made.call("POST", "/wiki/pages", {"title": "House rules", "body": "For all of us."})
@@ -117,6 +136,11 @@ def _details(made: Seeded, project: str) -> None:
     made.call("PATCH", doing, {"wip_limit": 2})
     # A change of a bot that a person went over.
     made.call("PATCH", "/tickets/DEMO-6", {"priority": "high"}, as_bot=True)
+    sent = {"Cookie": made.cookie, "Content_Type": "multipart/form-data; boundary=b"}
+    path = "/api/v1/tickets/DEMO-2/files"
+    added = made.served.request("POST", path, FILE % PICTURE.read_bytes(), **sent)
+    made.ids["file"] = added.json["id"]
+    made.call("PATCH", f"/users/{made.ids['ada']}", {"email": "ada@example.org"})
     changes = made.call("GET", "/audit?event_type=ticket.updated&limit=1")["data"]
     made.ids["overtaken"] = changes[0]["id"]
     made.call("PATCH", "/tickets/DEMO-6", {"priority": "low"})

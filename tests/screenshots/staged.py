@@ -4,7 +4,7 @@ from uuid import uuid4
 
 from playwright.sync_api import Page
 
-from tests.browser.seed import Seeded
+from tests.browser.seed import PASSWORD, Seeded
 
 ISSUES = """\
 Title,Status,Priority,Assignee,Labels,Due date
@@ -116,6 +116,13 @@ def _paused_all(page: Page, made: Seeded) -> None:
     page.goto(f"{made.url}/bots")
 
 
+def _two_factor(page: Page, made: Seeded) -> None:
+    page.goto(f"{made.url}/profile/two-factor")
+    page.fill("[name=current_password]", PASSWORD)
+    page.click("text=Continue")
+    page.wait_for_selector("#secret")
+
+
 def resume(page: Page, made: Seeded) -> None:
     """As it was, for the next picture."""
     page.goto(f"{made.url}/projects/DEMO/board")
@@ -140,5 +147,6 @@ STAGED = {
     "bot-token": _token,
     "webhook-delivery": _delivery,
     "wiki-conflict": _conflict,
+    "two-factor-set-up": _two_factor,
     "list-peek": _peek,
 }
