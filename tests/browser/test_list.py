@@ -335,6 +335,15 @@ def test_on_a_phone_rows_are_cards(phone, seeded, several):
     bar(phone).get_by_label("Priority").select_option("high")
     bar(phone).get_by_text("Apply").tap()
     expect(phone.toast()).to_contain_text("1 changed")
+    expect(phone.page.locator(".ticket-row [aria-label='High priority']")).to_have_count(1)
+    expect(bar(phone)).not_to_be_visible()
+    # What opens from the bar is not cut off by it.
+    box(phone, several[0]).check()
+    bar(phone).get_by_text("More", exact=True).tap()
+    to_top = bar(phone).get_by_role("button", name="Move to top")
+    expect(to_top).to_be_in_viewport(ratio=1)
+    to_top.tap()
+    expect(phone.toast()).to_contain_text("1 moved")
 
 
 def test_without_a_script(plain, seeded, several):

@@ -44,6 +44,26 @@ def test_a_template_fills_in_a_new_ticket_and_quick_add(wide, seeded):
     assert found["due_date"] is not None
 
 
+@pytest.mark.usefixtures("bug")
+def test_a_view_is_saved_and_a_template_used_on_a_phone(phone):
+    phone.go("/projects/DEMO/board?priority=high")
+    menu = phone.page.locator(".view-menu")
+    menu.locator("summary").tap()
+    menu.get_by_label("View name").fill("Urgent things")
+    menu.get_by_role("button", name="Save").tap()
+    menu.locator("summary").tap()
+    expect(menu.get_by_role("link", name="Urgent things")).to_be_in_viewport(ratio=1)
+    assert phone.overflow() <= 0
+    menu.get_by_role("button", name="Delete view Urgent things").tap()
+    expect(menu.get_by_role("link", name="Urgent things")).to_have_count(0)
+    phone.go("/projects/DEMO/board")
+    phone.page.locator("[data-add]").first.tap()
+    phone.page.keyboard.type("/bug-report Tapped in")
+    expect(phone.page.locator("[data-understood]")).to_contain_text("Bug report")
+    phone.page.get_by_role("button", name="Add", exact=True).tap()
+    expect(phone.page.locator("#board", has_text="Tapped in")).to_be_visible()
+
+
 def test_a_due_date_is_typed_or_taken_from_the_calendar(phone, seeded):
     reference = seeded.ticket("Due some day")
     phone.go(f"/tickets/{reference}")
