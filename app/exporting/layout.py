@@ -136,7 +136,7 @@ def snapshot() -> Iterator[Connection]:
     """A connection that sees one consistent state while others write."""
     with db.engine.connect() as connection:
         if connection.dialect.name == "postgresql":
-            connection.execution_options(isolation_level="REPEATABLE READ")
+            connection.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
             for name in ("statement_timeout", "idle_in_transaction_session_timeout"):
                 connection.execute(text(f"SET LOCAL {name} = 0"))
         yield connection

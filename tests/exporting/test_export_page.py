@@ -4,10 +4,13 @@ import json
 import tracemalloc
 
 import pytest
+from sqlalchemy import func, select
 
 from app.core.errors import Unavailable
 from app.exporting import pages
+from app.exporting.layout import snapshot
 from app.exporting.pages import inside, zipped
+from app.tickets.models import Ticket
 from tests.support.story import make_label, make_ticket, ok
 
 PAGE = {"Accept": "text/html"}
@@ -140,3 +143,14 @@ def test_the_page_says_what_there_is(cast):
     assert '<option value="OPEN" selected>' in page
     assert "flask export DIR" in page
     assert "flask backup" in page
+
+
+def test_a_snapshot_sees_nothing_that_is_written_meanwhile(app, cast):
+    make_ticket(cast.ada, cast.open_project, "First")
+    count = select(func.count()).select_from(Ticket)
+    with app.app_context(), snapshot() as connection:
+        assert connection.scalar(count) == 1
+        make_ticket(cast.ada, cast.open_project, "Second")
+        assert connection.scalar(count) == 1
+    with app.app_context(), snapshot() as connection:
+        assert connection.scalar(count) == 2
