@@ -5,7 +5,6 @@ event, and can be undone too. If a value changed since the event, nothing is wri
 ``force``.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Literal
@@ -60,6 +59,8 @@ REVERSALS: dict[str, Reversal] = {
 CREATES_A_TICKET = ("ticket.created", "sticky_note.converted")
 # Events of one request that one call undoes.
 MOST_EVENTS = UNDONE_AT_ONCE
+# Those that cannot be undone count, too: all are tried in one transaction.
+MOST_TRIED = 4 * MOST_EVENTS
 # Events of one step, in one transaction.
 STEP = 100
 
@@ -176,23 +177,43 @@ def undo_request_step(
 
     Raises NotFound if the request has no event that can be undone.
     """
-    event_ids = session.scalars(_events_of(request_id, beyond).limit(STEP + 1)).all()
-    if not event_ids and beyond is None:
-        raise NotFound("request", request_id)
-    outcome = _undo_each(actor, event_ids[:STEP], most=STEP)
-    return replace(outcome, beyond=event_ids[STEP - 1] if len(event_ids) > STEP else None)
+    return _undo_next(actor, request_id, beyond, STEP, STEP)
 
 
 @operation(Access.HUMAN)
 def undo_request(actor: Actor, request_id: str, *, beyond: str | None = None) -> RequestOutcome:
-    """Undo the events of a request, newest first; those that cannot be undone are skipped.
+    """Undo up to ``MOST_EVENTS`` events of a request, newest first, those before ``beyond``.
 
-    Raises NotFound if the request has no event that can be undone.
+    Those that cannot be undone are skipped; no more than ``MOST_TRIED`` are tried. Raises NotFound
+    if the request has no event that can be undone.
     """
-    event_ids = session.scalars(_events_of(request_id, beyond)).all()
+    outcome = _undo_next(actor, request_id, beyond, MOST_EVENTS, MOST_TRIED)
+    if outcome.beyond is None:
+        return outcome
+    older = _events_of(request_id, outcome.beyond).order_by(None).subquery()
+    return replace(outcome, left_out=session.scalar(select(func.count()).select_from(older)) or 0)
+
+
+def _undo_next(
+    actor: Actor, request_id: str, beyond: str | None, most: int, most_tried: int
+) -> RequestOutcome:
+    event_ids = session.scalars(_events_of(request_id, beyond).limit(most_tried + 1)).all()
     if not event_ids and beyond is None:
         raise NotFound("request", request_id)
-    return _undo_each(actor, event_ids, most=MOST_EVENTS)
+    outcome = RequestOutcome()
+    # Their deletion undoes the earlier events of the request on them.
+    deleted_tickets: set[str | None] = set()
+    for position, event_id in enumerate(event_ids):
+        if position == most_tried or len(outcome.undone) == most:
+            return replace(outcome, beyond=event_ids[position - 1])
+        event = session.get_one(AuditEvent, event_id)
+        if event.ticket_id in deleted_tickets:
+            continue
+        result = _attempt(actor, event)
+        (outcome.undone if result.is_done else outcome.skipped).append(result)
+        if result.is_done and event.event_type in CREATES_A_TICKET:
+            deleted_tickets.add(event.ticket_id)
+    return outcome
 
 
 def _events_of(request_id: str, beyond: str | None) -> Select[str]:
@@ -215,24 +236,6 @@ def _events_of(request_id: str, beyond: str | None) -> Select[str]:
     values = zip((start.created_at, start.id), columns, strict=True)
     there = tuple_(*(literal(value, column.type) for value, column in values))
     return statement.where(tuple_(*columns) < there)
-
-
-def _undo_each(actor: Actor, event_ids: Sequence[str], *, most: int) -> RequestOutcome:
-    outcome = RequestOutcome()
-    # Their deletion undoes the earlier events of the request on them.
-    deleted_tickets: set[str | None] = set()
-    for position, event_id in enumerate(event_ids):
-        if len(outcome.undone) == most:
-            left_out = len(event_ids) - position
-            return replace(outcome, left_out=left_out, beyond=event_ids[position - 1])
-        event = session.get_one(AuditEvent, event_id)
-        if event.ticket_id in deleted_tickets:
-            continue
-        result = _attempt(actor, event)
-        (outcome.undone if result.is_done else outcome.skipped).append(result)
-        if result.is_done and event.event_type in CREATES_A_TICKET:
-            deleted_tickets.add(event.ticket_id)
-    return outcome
 
 
 def _attempt(actor: Actor, event: AuditEvent) -> UndoOutcome:

@@ -55,7 +55,7 @@ class World:
         event_id = self.last(kind)["id"]
         return in_app(self.app, lambda: undo_event(actor or self.ada, event_id, force=force))
 
-    def undo_request(self, request_id):
+    def undo_request(self, request_id, beyond=None):
         # Another request: what is undone here is not recorded as part of that one.
         self.now()
-        return in_app(self.app, lambda: undo_request(self.ada, request_id))
+        return in_app(self.app, lambda: undo_request(self.ada, request_id, beyond=beyond))

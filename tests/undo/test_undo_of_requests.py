@@ -65,6 +65,19 @@ def test_a_request_of_many_events_is_undone_in_parts(world, monkeypatch):
     assert (world.now()["priority"], world.now()["assignee"]) == ("medium", None)
 
 
+def test_so_many_events_of_a_request_are_tried_at_once(world, monkeypatch):
+    monkeypatch.setattr("app.undo.service.MOST_TRIED", 1)
+    fields = {"priority": "low", "assignee_user_id": world.cast.smith.user_id}
+    request = world.smith("PATCH", "/tickets/{t}", fields)
+    world.cast.ada.patch(f"/tickets/{world.ticket}", {"assignee_user_id": world.cast.ada.user_id})
+    first = world.undo_request(request)
+    assert (len(first.undone) + len(first.skipped), first.left_out) == (1, 1)
+    second = world.undo_request(request, beyond=first.beyond)
+    assert (len(second.undone) + len(second.skipped), second.left_out) == (1, 0)
+    assert [one.ending for one in [*first.skipped, *second.skipped]] == [Ending.CHANGED_SINCE]
+    assert world.now()["priority"] == "medium"
+
+
 def test_what_a_refused_event_wrote_before_its_refusal_is_taken_back(world, monkeypatch):
     real = REVERSALS["ticket.updated"]
 
