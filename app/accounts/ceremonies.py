@@ -58,15 +58,18 @@ def site_of(settings: Settings) -> Site | None:
     None for any other, since browsers refuse IP addresses and plain http.
     """
     if not settings.has_base_url:
-        return Site("localhost", f"http://localhost:{settings.port}")
+        return Site("localhost", _origin("http", "localhost", settings.port))
     parts = urlsplit(settings.base_url)
     host = parts.hostname or ""
     is_local = host == "localhost" or host.endswith(".localhost")
     if _is_ip(host) or not (parts.scheme == "https" or is_local):
         return None
-    # Browsers leave the usual port out of an origin.
-    port = "" if parts.port in (None, _PORTS[parts.scheme]) else f":{parts.port}"
-    return Site(host, f"{parts.scheme}://{host}{port}")
+    return Site(host, _origin(parts.scheme, host, parts.port))
+
+
+def _origin(scheme: str, host: str, port: int | None) -> str:
+    """As browsers write it: without the usual port."""
+    return f"{scheme}://{host}" + ("" if port in (None, _PORTS[scheme]) else f":{port}")
 
 
 def _is_ip(host: str) -> bool:

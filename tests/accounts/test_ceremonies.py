@@ -40,6 +40,9 @@ def test_browsers_refuse_other_addresses(address):
     assert site_of(settings) is None
 
 
-def test_without_an_address_they_work_on_this_machine():
-    settings = settings_for("sqlite://", Path("/nowhere"), port=8321, has_base_url=False)
-    assert site_of(settings) == Site("localhost", "http://localhost:8321")
+@pytest.mark.parametrize(
+    ("port", "origin"), [(8321, "http://localhost:8321"), (80, "http://localhost")]
+)
+def test_without_an_address_they_work_on_this_machine(port, origin):
+    settings = settings_for("sqlite://", Path("/nowhere"), port=port, has_base_url=False)
+    assert site_of(settings) == Site("localhost", origin)
