@@ -3,6 +3,7 @@
 from app.accounts import passkey_login, passkeys
 from app.accounts.api import logged_in, peer_of
 from app.accounts.passkey_schemas import (
+    PasskeyBegin,
     PasskeyCreate,
     PasskeyLogin,
     PasskeyOptionsOut,
@@ -97,13 +98,16 @@ def list_own(call: Call) -> Answer:
     f"{OWN}/options",
     "users.passkeys.begin_adding",
     calls=passkeys.begin_adding,
-    body=CurrentPasswordBody,
+    body=PasskeyBegin,
     returns=PasskeyOptionsOut,
     own_transactions=True,
     errors=(Forbidden, CurrentPasswordInvalid, InvalidField, Conflict, RateLimited),
 )
 def begin_adding(call: Call) -> Answer:
-    """Get a challenge to add a passkey in this session. Everyone can have ten."""
+    """Get a challenge to add a passkey in this session. Everyone can have ten.
+
+    Where two-factor authentication is on, a code of it is needed, too.
+    """
     return _begun(
         passkeys.begin_adding(
             call.actor, **call.body, peer=peer_of(call.client), settings=settings_at_hand()

@@ -2,7 +2,7 @@
 
 from flask import Blueprint, Response, request
 
-from app.accounts import ceremonies, passkeys
+from app.accounts import ceremonies, passkeys, second_factor
 from app.accounts.pages import peer
 from app.accounts.passkey_schemas import PasskeyCreate, PasskeyPatch
 from app.accounts.schemas import CurrentPasswordBody
@@ -27,12 +27,14 @@ def _show(form: Form, status: int = 200) -> Response:
     settings = settings_at_hand()
     with reading():
         own = passkeys.list_own(actor(), limit=passkeys.MOST, cursor=None).data
+        asks_code = second_factor.is_enabled(actor().id)
     return page(
         "accounts/passkeys.html",
         passkeys=own,
         most=passkeys.MOST,
         site=ceremonies.site_of(settings),
         by_password=settings.password_login,
+        asks_code=asks_code,
         form=form,
         saved=request.args.get("saved", ""),
         status=status,

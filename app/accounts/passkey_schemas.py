@@ -2,6 +2,7 @@
 
 from marshmallow import Schema
 
+from app.accounts.schemas import CODE, CurrentPasswordBody
 from app.rest import examples
 from app.rest.examples import Anything, Stamp, like
 from app.rest.fields import CreateSchema, Identifier, StrictSchema, Text
@@ -21,6 +22,12 @@ class PasskeyOut(Schema):
     name = Text(required=True, metadata=like("Phone"))
     created_at = Stamp(required=True)
     last_used_at = Stamp(required=True, allow_none=True)
+
+
+class PasskeyBegin(CurrentPasswordBody):
+    """The current password and, where two-factor authentication is on, a code."""
+
+    code = Text(metadata=CODE)
 
 
 class PasskeyOptionsOut(Schema):

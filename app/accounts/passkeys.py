@@ -1,7 +1,8 @@
 """Passkeys of people: adding, naming and removing them.
 
 A passkey logs a person in alone, since its device asks for a finger, a face or a PIN. Adding and
-removing one takes the current password, so people without one have none.
+removing one takes the current password, so people without one have none. Adding one takes a code,
+too, where two-factor authentication is on.
 """
 
 from collections.abc import Iterable
@@ -10,7 +11,15 @@ from typing import Any
 
 from sqlalchemy import bindparam, delete, exists, func, select
 
-from app.accounts import ceremonies, credentials, messages, sessions, user_refs, webauthn
+from app.accounts import (
+    ceremonies,
+    credentials,
+    messages,
+    second_factor,
+    sessions,
+    user_refs,
+    webauthn,
+)
 from app.accounts.ceremonies import Site
 from app.accounts.confirming import confirm_password, confirm_unchanged
 from app.accounts.models import Passkey, User
@@ -102,15 +111,17 @@ def _listed(user_id: str, limit: int, cursor: str | None) -> Page:
 
 @operation(Access.HUMAN)
 def begin_adding(
-    actor: Actor, *, current_password: str, peer: Peer, settings: Settings
+    actor: Actor, *, current_password: str, code: str = "", peer: Peer, settings: Settings
 ) -> PasskeyChallenge:
-    """Begin to add a passkey in this session.
+    """Begin to add a passkey in this session; it takes a code where two-factor is on.
 
     Opens its own units of work. Raises Forbidden where there are no passkeys, RateLimited,
     CurrentPasswordInvalid, InvalidField, Conflict ``invariant_violation`` for one too many.
     """
     site = ceremonies.open_site(settings)
-    confirm_password(actor, current_password, peer, settings)
+    stored = confirm_password(actor, current_password, peer, settings)
+    # A passkey logs in without a code.
+    second_factor.confirm_code(actor, stored, code, peer, settings)
     with reading():
         user = session.get_one(User, actor.id, populate_existing=True)
         own = select(Passkey.credential).where(Passkey.user_id == actor.id)

@@ -23,7 +23,7 @@ from app.core.actor import Access, Actor, ActorKind, operation
 from app.core.clock import MINUTE_MS, now_ms
 from app.core.errors import Conflict, InvalidField, NotFound
 from app.database import encryption
-from app.database.session import run_write, session
+from app.database.session import reading, run_write, session
 
 # A secret that waits for its first code is forgotten after this.
 SET_UP_MS = 10 * MINUTE_MS
@@ -158,6 +158,20 @@ def make_recovery_codes(
     """
     stored = confirm_password(actor, current_password, peer, settings)
     return _with_code(actor, stored, code, peer, settings, lambda: _new_recovery_codes(actor))
+
+
+def confirm_code(
+    actor: Actor, stored: str | None, code: str, peer: Peer, settings: Settings
+) -> None:
+    """Accept a code of one's own, after the password; nothing to do where two-factor is off.
+
+    Opens its own units of work. Wrong codes count like logins. Raises RateLimited, InvalidField,
+    CurrentPasswordInvalid.
+    """
+    with reading():
+        is_asked = is_enabled(actor.id)
+    if is_asked:
+        _with_code(actor, stored, code, peer, settings, lambda: None)
 
 
 def _with_code(

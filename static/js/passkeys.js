@@ -90,18 +90,19 @@ function watchUse() {
 
 function watchAdd() {
   const problem = add.querySelector("[role=alert]");
-  const { name, current_password: password } = add.elements;
+  const { name, current_password: password, code } = add.elements;
   marked("no-passkeys").hidden = true;
   add.hidden = false;
   add.addEventListener("submit", async (event) => {
     event.preventDefault();
     problem.hidden = true;
     try {
-      const [asked, state] = await begin("/users/me/passkeys/options", { current_password: password.value });
+      const given = { current_password: password.value, ...(code && { code: code.value }) };
+      const [asked, state] = await begin("/users/me/passkeys/options", given);
       const made = await navigator.credentials.create({ publicKey: asked });
       const { clientDataJSON, attestationObject } = made.response;
       // The server has seen it.
-      password.disabled = true;
+      for (const field of [password, code]) if (field) field.disabled = true;
       send(add, { state, client_data: text(clientDataJSON), attestation: text(attestationObject) });
     } catch (error) {
       refuse(problem, error);

@@ -184,3 +184,21 @@ def test_teammates_reset_codes_and_passkeys_on_the_page_of_people(app, admin, de
     assert add(admin, Authenticator()).status_code == 201
     assert other.post(f"/people/{ada}/two-factor").location == "/people"
     assert mine(admin) == []
+
+
+def test_with_two_factor_on_adding_one_takes_a_code(app, admin):
+    assert 'name="code"' not in admin.get(PASSKEYS).text
+    codes = turn_on_codes(admin)
+    assert 'name="code"' in admin.get(PASSKEYS).text
+    path = f"{API}/users/me/passkeys/options"
+    for given in ({}, {"code": "000000"}):
+        answer = admin.post(path, json={"current_password": PASSWORD, **given})
+        assert answer.status_code == 422
+        assert "The code is incorrect" in answer.text
+    given = {"current_password": PASSWORD, "code": codes[0]}
+    begun = admin.post(path, json=given).json
+    made = Authenticator().make(begun["options"])
+    sent = {"name": "Phone", "state": begun["state"], **made}
+    assert admin.post(f"{API}/users/me/passkeys", json=sent).status_code == 201
+    # It worked once.
+    assert admin.post(path, json=given).status_code == 422
