@@ -27,7 +27,7 @@ let opened = null;
 
 const BOX = "[data-behavior=bulk] tbody [name=id]";
 const boxes = () => [...document.querySelectorAll(BOX)];
-const rowOf = (one) => one?.closest?.(".ticket-row");
+const rowOf = (one) => one?.closest?.("[id^=row-]");
 
 function watchList() {
   watchFilters();

@@ -154,7 +154,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "POST undo_pages.undo_request_step": LIKE_MISSING,
     "POST bots_pages.release_ticket": LIKE_MISSING,
     "POST tickets_pages.delete_view": LIKE_MISSING,
-    "POST feeds_pages.revoke": LIKE_MISSING,
+    "POST feeds_pages.revoke": {"own": "ok 404"},
     "POST sign_on_pages.unlink": LIKE_MISSING,
     "GET passkey_pages.show": {"own": "ok 404"},
     "POST passkey_pages.rename": {"own": "ok 404"},
