@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import pytest
 from werkzeug.datastructures import Headers
 
+from app.config import Admission
 from app.mail import outbox
 from app.sign_on.service import CALLBACK
 from tests.files.hostile import picture
@@ -121,6 +122,7 @@ def _everything_is_on(app, monkeypatch):
         oidc_issuer=provider.issuer,
         oidc_client_id=CLIENT,
         oidc_client_secret=SECRET,
+        oidc_admit=Admission.ALL,
     )
     yield provider
     provider.stop()

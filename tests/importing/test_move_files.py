@@ -2,7 +2,6 @@
 
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from sqlalchemy import func, select
@@ -11,18 +10,14 @@ from app.database.session import reading, session
 from app.files.models import FileContent
 from app.importing import file_links
 from app.importing.file_links import StoredAs
-from app.importing.issues import Issue, IssueComment, IssueFile
-from app.importing.report import ImportReport
+from app.importing.issues import Issue, IssueComment
 from app.importing.trackers import file_downloads, github, linear
-from app.importing.trackers.client import ApiClient, LimitReached, TrackerError
 from app.importing.trackers.file_downloads import FileDownloads
-from app.webhooks.connecting import Limits, networks
 from tests.files.hostile import HTML, picture
 from tests.importing.gitlab_server import NAME, PATH, GitLabServer, person
 from tests.importing.jira_server import JiraServer
 from tests.importing.reading import comments, files
-from tests.importing.tracker_server import Reply, TrackerServer
-from tests.support.receiver import make_authority
+from tests.importing.tracker_server import Reply
 from tests.support.statements import statements
 
 SECRET = "0123456789abcdef0123456789abcdef"
@@ -295,131 +290,3 @@ def test_attachments_of_jira(cast, move, tickets, monkeypatch, is_cloud):
         assert {one.headers["accept"] for one in asked} == {"*/*"}
     finally:
         jira.close()
-
-
-@pytest.fixture
-def away(app, waits, tmp_path):
-    """Fetch a file from a host of files, over TLS: its server, that of a redirect, and how."""
-    authority, chain = make_authority(tmp_path)
-    servers = [TrackerServer(lambda _server, _asked: Reply({}, 404)) for _ in range(3)]
-    own, host, other = servers
-    host.serve_tls(chain)
-    other.serve_tls(chain)
-    addresses = [one.url.replace("http://127.0.0.1", "https://localhost") for one in (host, other)]
-    client = ApiClient("Tracker", own.url, {"Authorization": "s3cret"}, tell=lambda _: None)
-
-    def fetch(*addresses, hosts=("localhost",), allowed="127.0.0.0/8,::1/128"):
-        limits = Limits(networks(allowed), str(authority), "docket")
-        downloads = FileDownloads(client, app.config["SETTINGS"], limits, hosts)
-        wanted = tuple(IssueFile(address, address, "a.txt") for address in addresses)
-        issue = Issue("1", "One", files=wanted)
-        report = ImportReport()
-        with downloads.prepared([issue], report) as made:
-            found = [one.content.path.read_bytes() for one in made["1"].values()]
-        return found or [reason for _, reason, _ in report.notes]
-
-    yield fetch, own, host, other, *addresses
-    for server in servers:
-        server.close()
-
-
-@pytest.mark.one_database
-def test_where_a_token_goes_and_what_is_followed(away, waits):
-    fetch, own, host, other, host_url, other_url = away
-
-    def tokens(server):
-        found = [one.headers.get("authorization") for one in server.asked]
-        server.asked.clear()
-        return found
-
-    host.files["/f"] = Reply(raw=b"dark")
-    assert fetch(f"{host_url}/f") == [b"dark"]
-    assert tokens(host) == ["s3cret"]
-    opened = [one.readlink().name for one in Path("/dev/fd").iterdir() if one.is_symlink()]
-    assert not [name for name in opened if name.startswith("imported-")]
-    # To another origin a redirect goes without the token, also from the tracker itself.
-    other.files["/g"] = Reply(raw=b"light")
-    moved = Reply(None, 302, {"Location": f"{other_url}/g?signed=1"})
-    host.files["/f"] = own.files["/f"] = moved
-    assert fetch(f"{host_url}/f") == fetch(f"{own.url}/f") == [b"light"]
-    assert tokens(other) == [None, None]
-    # What may be read by everybody, but not with this token.
-    host.files["/f"] = Reply({}, 403)
-    assert fetch(f"{host_url}/f") == ["file not imported: HTTP 403"]
-    host.asked.clear()
-    host.faults.extend([Reply({}, 404), Reply(raw=b"public")])
-    assert fetch(f"{host_url}/f") == [b"public"]
-    assert tokens(host) == ["s3cret", None]
-    host.files["/f"] = Reply(None, 302, {"Location": "/f"})
-    assert fetch(f"{host_url}/f") == ["file not imported: too many redirects"]
-    for location in (f"{own.url}/f", "file:///etc/passwd", "https://user@localhost/"):
-        host.files["/f"] = Reply(None, 302, {"Location": location})
-        own.asked.clear()
-        assert fetch(f"{host_url}/f") == ["file not imported: its address is not https"]
-        assert own.asked == []
-    host.files["/f"] = own.files["/f"] = Reply(None, 302, {"Location": "https://["})
-    assert fetch(f"{host_url}/f") == ["file not imported: no answer"]
-    assert fetch(f"{own.url}/f") == ["file not imported: no answer"]
-    host.files["/f"] = Reply(raw=b"dark")
-    host.asked.clear()
-    for path in ("/a/../f", "/%2e%2e/f", "/a%2ff", "/a%5cf"):
-        for url in (host_url, own.url):
-            assert fetch(url + path) == ["file not imported: its address is ambiguous"]
-    assert fetch(f"{host_url}/f", allowed="") == [
-        "file not imported: its host is in a private network"
-    ]
-    assert fetch(f"{host_url}/f", hosts=()) == ["file not imported: it is on another host"]
-    assert host.asked == []
-    host.files["/f"] = Reply(raw=b"dark", announced=9)
-    waits.clear()
-    assert fetch(f"{host_url}/f") == ["file not imported: no answer"]
-    host.faults.append(Reply({}, 429, {"Retry-After": "9"}))
-    host.files["/f"] = Reply(raw=b"dark")
-    assert fetch(f"{host_url}/f") == [b"dark"]
-    assert waits == [1, 2, 9]
-
-
-@pytest.mark.one_database
-@pytest.mark.parametrize("fault", [Reply({}, 502), Reply(raw=b"dark", announced=9)])
-def test_a_host_that_fails_again_and_again_ends_the_import(away, fault):
-    fetch, own, host, _, host_url, _ = away
-    host.files |= {f"/{number}": fault for number in range(9)}
-    own.files |= {
-        f"/{number}": Reply(None, 302, {"Location": f"{host_url}/{number}"}) for number in range(9)
-    }
-    for url in (own.url, host_url):
-        few, many = ([f"{url}/{number}" for number in range(most)] for most in (4, 9))
-        assert len(fetch(*few)) == 4
-        with pytest.raises(TrackerError, match=r"Files of localhost .* With --no-files"):
-            fetch(*many)
-    # What would not be had by another run either.
-    host.files |= {f"/{number}": Reply(None, 302, {"Location": "https://["}) for number in range(9)}
-    assert len(fetch(*many)) == 9
-
-
-@pytest.mark.one_database
-def test_the_limit_of_a_host_of_files_is_kept(away, waits):
-    fetch, _, host, _, host_url, _ = away
-    host.files["/f"] = Reply(raw=b"dark")
-    host.faults.extend([Reply({}, 429, {"Retry-After": "9"})] * 8)
-    host.faults.append(Reply({}, 503, {"Retry-After": "3"}))
-    assert fetch(f"{host_url}/f") == [b"dark"]
-    assert waits == [9] * 8 + [3]
-    host.files["/f"] = Reply({}, 429, {"Retry-After": "86400"})
-    with pytest.raises(LimitReached, match=r"localhost is reached.* again in 1440 minutes"):
-        fetch(f"{host_url}/f")
-
-
-@pytest.mark.one_database
-def test_a_full_disk_ends_the_import(away, waits, monkeypatch):
-    fetch, own, host, _, host_url, _ = away
-    host.files["/f"] = own.files["/f"] = Reply(raw=b"dark")
-
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(Path, "open", full)
-    for url in (host_url, own.url):
-        with pytest.raises(TrackerError, match=r"Files cannot be written to .*: No space left"):
-            fetch(f"{url}/f")
-    assert waits == []
