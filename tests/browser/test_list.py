@@ -343,7 +343,7 @@ def test_on_a_phone_rows_are_cards(phone, seeded, several):
     to_top = bar(phone).get_by_role("button", name="Move to top")
     expect(to_top).to_be_in_viewport(ratio=1)
     to_top.tap()
-    expect(phone.toast()).to_contain_text("1 moved")
+    expect(phone.toast().filter(has_text="1 moved")).to_be_visible()
 
 
 def test_without_a_script(plain, seeded, several):
