@@ -26,6 +26,7 @@ from app.rest import errors, openapi
 from app.rest.dispatch import Identity, blueprint, check_credentials, health
 from app.tickets import stalled_bots
 from app.tools.catalog import catalog
+from app.web import guard
 from app.web import install as install_web
 from app.wiki.link_targets import targets
 
@@ -144,11 +145,22 @@ def _install_edges(app: Flask) -> None:
         cross_site=identity.is_cross_site,
     )
 
+    pages = registry.pages()
+    page_names = frozenset(page.name for page in pages)
+
     @app.before_request
     def judge_credentials() -> None:
+        request = current_request()
         # An invalid key is refused also where there is no such address or method.
-        if current_request().url_rule is None:
+        if request.url_rule is None:
             check_credentials(who, "unrouted")
+        elif request.blueprint in page_names:
+            guard.admit()
+
+    @app.after_request
+    def page_headers(response: Response) -> Response:
+        is_html = response.mimetype == "text/html"
+        return guard.with_page_headers(response) if is_html else response
 
     routes = registry.routes()
     app.config["ROUTES"] = routes
@@ -171,6 +183,6 @@ def _install_edges(app: Flask) -> None:
         mcp.blueprint(EndpointConfig(resolve=identity.resolve_token, catalog=tools, server=server))
     )
     tones.install(app)
-    show_error = install_web(app, who, registry.pages(), targets)
+    show_error = install_web(app, who, pages, targets)
     errors.install(app, show_error)
     app.wsgi_app = HideTokens(app.wsgi_app)  # type: ignore[method-assign]  # as Flask documents

@@ -26,7 +26,7 @@ def install(
     filters.install(app)
     render.install(app)
     texts.install(app, linker)
-    guard.install(app, who, frozenset(page.name for page in pages))
+    app.extensions["docket_who"] = who
     for blueprint in pages:
         app.register_blueprint(blueprint)
     return errors.show_error

@@ -3,12 +3,12 @@
 Pages are for people. A request without a session goes to the login page, which leads back.
 """
 
-from collections.abc import Callable, Set
+from collections.abc import Callable
 from contextlib import suppress
 from typing import ParamSpec, Protocol, TypeVar
 from urllib.parse import quote
 
-from flask import Flask, Request, Response, current_app, g, request
+from flask import Request, Response, current_app, g, request
 from sqlalchemy.exc import DBAPIError
 
 from app.audit.service import record_refusal
@@ -67,46 +67,40 @@ class Who(Protocol):
     def client(self, request: Request, /) -> Client: ...
 
 
-def install(app: Flask, who: Who, pages: Set[str]) -> None:
-    """Guard the pages of these blueprints, and set the policy on every HTML response."""
-    app.extensions["docket_who"] = who
+def admit() -> None:
+    """Find the actor of the page that is asked for, and refuse what pages do not take."""
+    request, state = current_request(), current_g()
+    who: Who = current_app.extensions["docket_who"]
+    state.operation_id = request.endpoint
+    view = current_app.view_functions[request.endpoint or ""]
+    is_public = getattr(view, "is_public", False)
+    if is_public:
+        request.max_content_length = request.max_form_memory_size = PUBLIC_BYTES
+    _refuse_nul(request)
+    who.precheck(request)
+    if request.method not in SAFE_METHODS and who.cross_site(request):
+        raise Forbidden("cross_site_request")
+    if is_public and not getattr(view, "wants_actor", False):
+        return
+    try:
+        with reading():
+            state.actor = who.resolve(request)
+    except DomainError as error:
+        record_refusal(actor(), error, request.endpoint or "")
+        raise
+    if not state.actor.is_human and not is_public:
+        raise Unauthenticated
 
-    @app.before_request
-    def guard() -> Response | None:
-        request, state = current_request(), current_g()
-        if request.blueprint not in pages:
-            return None
-        state.operation_id = request.endpoint
-        view = app.view_functions[request.endpoint or ""]
-        is_public = getattr(view, "is_public", False)
-        if is_public:
-            request.max_content_length = request.max_form_memory_size = PUBLIC_BYTES
-        _refuse_nul(request)
-        who.precheck(request)
-        if request.method not in SAFE_METHODS and who.cross_site(request):
-            raise Forbidden("cross_site_request")
-        if is_public and not getattr(view, "wants_actor", False):
-            return None
-        try:
-            with reading():
-                state.actor = who.resolve(request)
-        except DomainError as error:
-            record_refusal(actor(), error, request.endpoint or "")
-            raise
-        if not state.actor.is_human and not is_public:
-            raise Unauthenticated
-        return None
 
-    @app.after_request
-    def headers(response: Response) -> Response:
-        if response.mimetype == "text/html":
-            if current_g().get("shows_secret"):
-                # A proxy that compresses would reveal the secret by the length.
-                response.headers["Cache-Control"] = "no-store, no-transform"
-            add_missing(response, PAGE_HEADERS)
-            if _may_compress(response):
-                compress(response)
-        return response
+def with_page_headers(response: Response) -> Response:
+    """An HTML response with the policy of pages, compressed where that is safe."""
+    if current_g().get("shows_secret"):
+        # A proxy that compresses would reveal the secret by the length.
+        response.headers["Cache-Control"] = "no-store, no-transform"
+    add_missing(response, PAGE_HEADERS)
+    if _may_compress(response):
+        compress(response)
+    return response
 
 
 def _refuse_nul(request: Request) -> None:
