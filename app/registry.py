@@ -41,7 +41,6 @@ from app.importing.commands import import_issues
 from app.importing.pages import pages as import_pages
 from app.importing.trackers.commands import import_from
 from app.importing.wiki_folder import import_wiki
-from app.inbox import awaited_news
 from app.inbox.inbox_page import pages as inbox_pages
 from app.integrations.api import api as integrations
 from app.integrations.cli import integrations as integration_commands
@@ -105,7 +104,6 @@ APIS = (
 )
 
 on_record(listen)
-on_record(awaited_news.listen)
 chats.install(chat_messages.messages_about)
 install_receipts(receipts.build)
 mailing.install()

@@ -16,7 +16,7 @@ from app.core import ids
 from app.core.actor import SYSTEM, Actor, ActorKind
 from app.core.context import request_id, undo_of
 from app.core.errors import DomainError, OutsideAllowlist
-from app.database.session import Prepared, run_write
+from app.database.session import AfterCommitSignal, Prepared, run_write
 
 log = logging.getLogger(__name__)
 
@@ -71,6 +71,8 @@ def collecting() -> Iterator[list[Recorded]]:
         _collected.reset(token)
 
 
+# Emitted in the process that committed an event of a ticket.
+ticket_event_committed = AfterCommitSignal()
 Listener = Callable[[Recorded], None]
 _listeners: list[Listener] = []
 
@@ -117,6 +119,8 @@ def record(actor: Actor, event_type: str, target: Target, /, **payload: Any) -> 
     recorded = Recorded(event_id, event_type, target)
     for listener in _listeners:
         listener(recorded)
+    if target.ticket_id is not None:
+        ticket_event_committed.emit_after_commit()
     collected = _collected.get()
     if collected is not None:
         collected.append(recorded)

@@ -10,17 +10,13 @@ from typing import Any
 from sqlalchemy import bindparam, select, union
 
 from app.audit.models import AuditEvent
-from app.audit.service import Recorded
 from app.core.actor import Actor
 from app.core.clock import now_ms
 from app.database.columns import Id
-from app.database.session import AfterCommitSignal, AnySelect, Prepared, session
+from app.database.session import AnySelect, Prepared, session
 from app.inbox import mentions
 from app.tickets.changes import OVERLAP_MS
 from app.tickets.models import Comment, Ticket, TicketWatcher
-
-# Emitted in the process that committed an event of a ticket.
-ticket_event_committed = AfterCommitSignal()
 
 # The newest events that are looked at, and of a ticket the newest comments and events.
 MOST = 2_000
@@ -70,12 +66,6 @@ _TAKING_PART = Prepared(
 def _events(ids: list[str]) -> AnySelect:
     columns = (AuditEvent.id, AuditEvent.ticket_id, AuditEvent.actor_user_id, AuditEvent.event_type)
     return select(*columns).where(AuditEvent.id.in_(ids))
-
-
-def listen(recorded: Recorded) -> None:
-    """Emit ``ticket_event_committed`` when the transaction of an event of a ticket commits."""
-    if recorded.target.ticket_id is not None:
-        ticket_event_committed.emit_after_commit()
 
 
 class NewsWatch:

@@ -15,12 +15,13 @@ from typing import TypeVar
 
 from flask import Flask
 
+from app.audit.service import ticket_event_committed
 from app.core.actor import Actor
 from app.core.context import request_id
 from app.core.errors import Unavailable
 from app.core.waiting import NewsAwaited, Waiting
 from app.database.session import reading
-from app.inbox.awaited_news import NewsWatch, ticket_event_committed
+from app.inbox.awaited_news import NewsWatch
 from app.serving.uploads import ClientLeft, Receive
 
 T = TypeVar("T")

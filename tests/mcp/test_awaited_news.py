@@ -4,11 +4,12 @@ from functools import partial
 
 import pytest
 
+from app.audit.service import ticket_event_committed
 from app.core.actor import Actor, ActorKind
 from app.core.waiting import NewsAwaited, Waiting, run_waiting
 from app.database.session import reading
 from app.inbox import mentions
-from app.inbox.awaited_news import NewsWatch, ticket_event_committed
+from app.inbox.awaited_news import NewsWatch
 from tests.support.story import make_ticket, ok
 
 
