@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from sqlalchemy import Table, insert
 
-from app.audit import receipt_answers, receipts
+from app.audit import receipts
 from app.audit.catalogue import EVENTS, UNDO_OF, Category
 from app.audit.models import AuditEvent
 from app.core import ids
@@ -115,7 +115,7 @@ def record(actor: Actor, event_type: str, target: Target, /, **payload: Any) -> 
         created_at=ids.created_ms(event_id),
         receipt=receipt,
     )
-    receipt_answers.ask(event_id, receipt)
+    receipts.ask(event_id, receipt)
     recorded = Recorded(event_id, event_type, target)
     for listener in _listeners:
         listener(recorded)
