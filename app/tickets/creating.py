@@ -21,7 +21,7 @@ from app.projects.loaders import SeenProject
 from app.projects.models import Project
 from app.search import index
 from app.search.documents import DocumentKind, SearchDoc
-from app.tickets import messages, rank, runaway, searching, sign_off
+from app.tickets import bot_rules, messages, rank, searching
 from app.tickets.models import Priority, Ticket, TicketType
 from app.tickets.relations import TARGET_FIELD, create_relation
 from app.tickets.ticket_labels import add_labels
@@ -111,7 +111,7 @@ def create_ticket(
     title = checked["title"]
     parent = checked_parent(project.id, type, parent_ticket_id)
     state = states.named_in_body(project.id, state_id) if state_id else states.first(project.id)
-    sign_off.check_entry(actor, project.id, state.category)
+    bot_rules.check_entry(actor, project.id, state.category)
     if assignee_user_id is not None:
         assignee = user_refs.active_in_project(assignee_user_id, project.id, "assignee_user_id")
         assignee_user_id = assignee.id
@@ -159,7 +159,7 @@ def create_ticket(
         index.put_new(replace(doc, display_id=display_id), terms)
         target = Target("ticket", identifier, project_id=project.id, ticket_id=identifier)
         record(actor, "ticket.created", target, **recorded, label_ids=chosen)
-    runaway.count(actor, project.id)
+    bot_rules.count_creation(actor, project.id)
     if chosen:
         add_labels(identifier, chosen)
     return CreatedTicket(identifier, project.id, display_id, updated_at)

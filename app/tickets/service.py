@@ -15,13 +15,13 @@ from app.database.versions import apply_changes, touch
 from app.projects import labels, states
 from app.projects.models import WorkflowState
 from app.tickets import (
+    bot_rules,
     comments,
     creating,
     loaders,
     messages,
     rank,
     searching,
-    sign_off,
     stalled_bots,
 )
 from app.tickets.discussion import discussed
@@ -44,7 +44,7 @@ def restore_ticket(actor: Actor, reference: str) -> Ticket:
     ticket.deleted_at = None
     state = states.kept(ticket.state_id) if ticket.state_id else None
     state = state or states.first(ticket.project_id)
-    sign_off.check_entry(actor, ticket.project_id, state.category)
+    bot_rules.check_entry(actor, ticket.project_id, state.category)
     ticket.state_id = state.id
     touch(ticket)
     session.flush()
@@ -253,7 +253,7 @@ def transition_ticket(
 
 
 def move(actor: Actor, ticket: Ticket, after: WorkflowState) -> None:
-    sign_off.check_entry(actor, ticket.project_id, after.category)
+    bot_rules.check_entry(actor, ticket.project_id, after.category)
     before = session.get(WorkflowState, ticket.state_id) if ticket.state_id else None
     apply_changes(ticket, {"state_id": after.id})
     session.flush()

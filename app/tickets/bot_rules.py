@@ -1,11 +1,16 @@
-"""The guard against bots that run away: who creates too much in ten minutes is paused.
+"""What bots meet beyond their mode: the guard against runaways, and sign-off.
 
-Most writes ask no database: a process that found a bot far below the limit counts the next few by
-itself, and looks again soon. The count is that of the database, so it holds over all processes:
-each further one can let a bot exceed the limit by what it counts by itself, five for the default.
+A bot that creates too much in ten minutes is paused. Most writes ask no database: a process that
+found a bot far below the limit counts the next few by itself, and looks again soon. The count is
+that of the database, so it holds over all processes: each further one can let a bot exceed the
+limit by what it counts by itself, five for the default.
+
+Where a project asks for sign-off, only people put tickets into a state of category done. All that
+gives a live ticket a state calls ``check_entry``: creating, moving and restoring it.
 """
 
 from dataclasses import dataclass
+from typing import TypedDict
 
 from sqlalchemy import Integer, bindparam, func, literal_column, select
 
@@ -14,12 +19,14 @@ from app.audit.service import Target, record
 from app.core import ids
 from app.core.actor import SYSTEM, Actor
 from app.core.clock import MINUTE_MS, now_ms
-from app.database.session import Prepared, session
+from app.core.errors import Forbidden
+from app.database.session import Prepared, by_id, session
 from app.database.versions import touch
 from app.files.models import StoredFile
-from app.projects.models import Project
+from app.projects.models import Project, StateCategory, WorkflowState
 from app.projects.service import HIGHEST_CREATION_LIMIT
 from app.tickets.models import Comment, Ticket
+from app.tickets.read import StateSummary, state_summary
 
 WINDOW_MS = 10 * MINUTE_MS
 # What a process counts by itself: a part of what is left, a few at most, or of a high limit another
@@ -94,7 +101,7 @@ _CREATED = Prepared(
 )
 
 
-def count(actor: Actor, project_id: str) -> None:
+def count_creation(actor: Actor, project_id: str) -> None:
     """Count what the actor just created: a ticket, a comment, or a file on one.
 
     A bot that created too much is paused.
@@ -135,3 +142,34 @@ def _pause(actor: Actor, project_id: str, limit: int) -> None:
     session.flush()
     target = Target("bot", bot.id, project_id=project_id)
     record(SYSTEM, "bot.paused", target, username=bot.username, project_id=project_id, limit=limit)
+
+
+class SignOffRule(TypedDict, total=False):
+    """That people sign off, and where tickets wait for them; merged into answers of tools."""
+
+    sign_off: bool
+    review_state: StateSummary | None
+
+
+_SIGN_OFF = Prepared(
+    select(Project.sign_off, Project.review_state_id).where(Project.id == bindparam("project_id"))
+)
+
+
+def check_entry(actor: Actor, project_id: str, category: str) -> None:
+    """Raise Forbidden ``sign_off_required`` if only a person may put a ticket there."""
+    if not actor.is_bot or category != StateCategory.DONE:
+        return
+    row = _SIGN_OFF.first(project_id=project_id)
+    rule = sign_off_rule(sign_off=row.sign_off, review_state_id=row.review_state_id)
+    if rule:
+        raise Forbidden("sign_off_required", review_state=rule["review_state"])
+
+
+def sign_off_rule(*, sign_off: bool, review_state_id: str | None) -> SignOffRule:
+    """The rule of a project with these fields; nothing where bots too may close tickets."""
+    if not sign_off:
+        return {}
+    state = by_id(WorkflowState, review_state_id) if review_state_id else None
+    told = state_summary(state.id, state.name, state.category) if state else None
+    return {"sign_off": True, "review_state": told}
