@@ -1,11 +1,8 @@
 """What errors of the databases mean: an outage, a collision, a duplicate."""
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from sqlalchemy.exc import DBAPIError, IntegrityError, InterfaceError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from app.core.errors import Unavailable
 from app.database import messages
@@ -40,17 +37,6 @@ def is_outage(error: DBAPIError) -> bool:
 def _is_lost(error: DBAPIError) -> bool:
     """Whether the connection failed, which psycopg reports without a state."""
     return type(error.orig).__name__ in {"OperationalError", "ConnectionTimeout"}
-
-
-@contextmanager
-def outages() -> Iterator[None]:
-    """Raise Unavailable for an outage inside."""
-    try:
-        yield
-    except (PoolTimeout, DBAPIError) as error:
-        if isinstance(error, PoolTimeout) or is_outage(error):
-            raise Unavailable from error
-        raise
 
 
 def outage_in_words(error: Unavailable) -> str:

@@ -25,6 +25,7 @@ from sqlalchemy import (
     event,
 )
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import DeclarativeBase, ORMExecuteState, Session
 from sqlalchemy.orm.exc import StaleDataError
 
@@ -33,7 +34,7 @@ from app.core.errors import Unavailable
 from app.core.ids import as_uuid
 from app.database.compiled_statements import Compiled, Statement, compiled, run, wrapped
 from app.database.connect import connected, for_writing
-from app.database.failures import is_retryable, outages
+from app.database.failures import is_outage, is_retryable
 from app.database.writer_lock import writer_lock
 
 T = TypeVar("T")
@@ -135,6 +136,17 @@ def _only_writers_execute(state: ORMExecuteState) -> None:
 
 
 @contextmanager
+def _outages() -> Iterator[None]:
+    """Raise Unavailable for an outage inside."""
+    try:
+        yield
+    except (PoolTimeout, DBAPIError) as error:
+        if isinstance(error, PoolTimeout) or is_outage(error):
+            raise Unavailable from error
+        raise
+
+
+@contextmanager
 def transaction(*, async_commit: bool = False) -> Iterator[None]:
     """A unit of work that writes: commits at its end, rolls back on any exception.
 
@@ -148,7 +160,7 @@ def transaction(*, async_commit: bool = False) -> Iterator[None]:
     callbacks: dict[Callable[[], None], None] = {}
     started = time.perf_counter()
     with (
-        outages(),
+        _outages(),
         writer_lock(db.engine),
         db.engine.connect() as connection,
         for_writing(connection, async_commit=async_commit).begin(),
@@ -165,7 +177,7 @@ def transaction(*, async_commit: bool = False) -> Iterator[None]:
             _callbacks.reset(callbacks_token)
             writer.reset(writer_token)
             _end_session()
-    measuring.unit_of_work("write", started)
+    _measure("write", started)
     for callback in callbacks:
         callback()
 
@@ -233,7 +245,7 @@ def is_writing() -> bool:
 def reading() -> Iterator[None]:
     """A unit of work that only reads, on SQLite from one snapshot; raises Unavailable."""
     started = time.perf_counter()
-    with outages(), connected(db.engine) as connection:
+    with _outages(), connected(db.engine) as connection:
         token = reader.set(connection)
         try:
             yield
@@ -241,7 +253,7 @@ def reading() -> Iterator[None]:
             # First, so that the unit of work ends even if closing the session fails.
             reader.reset(token)
             _end_session()
-    measuring.unit_of_work("read", started)
+    _measure("read", started)
 
 
 @contextmanager
@@ -260,6 +272,11 @@ def between_snapshots() -> Iterator[None]:
         yield
     finally:
         reader.reset(token)
+
+
+def _measure(kind: measuring.UnitOfWork, started: float) -> None:
+    if measuring.measurements is not None:
+        measuring.measurements.unit_of_work(kind, time.perf_counter() - started)
 
 
 def _end_session() -> None:
@@ -290,7 +307,8 @@ def run_write(work: Callable[[], T], *, async_commit: bool = False) -> T:
             is_collision = isinstance(error, StaleDataError) or is_retryable(error)
             if attempt == ATTEMPTS - 1 or not is_collision:
                 raise
-        measuring.collision()
+        if measuring.measurements is not None:
+            measuring.measurements.collision()
         time.sleep(random.uniform(0.01, 0.1))  # noqa: S311 - spreads collisions
     raise Unavailable
 
