@@ -42,7 +42,8 @@ class WriterLock:
         try:
             if not self._lock_free_file():
                 self._lock_file()
-            measuring.writer_lock(started)
+            if measuring.measurements is not None:
+                measuring.measurements.writer_lock(time.perf_counter() - started)
             try:
                 yield
             finally:

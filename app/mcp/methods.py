@@ -4,7 +4,7 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import orjson
 
@@ -305,7 +305,8 @@ class Invocation:
         finally:
             if self.actor.is_bot:
                 took = time.perf_counter() - started
-                measuring.tool_call(self.name, status, took)
+                if measuring.measurements is not None:
+                    measuring.measurements.tool_call(self.name, status, took)
                 self._log(status, message, took)
 
     def _log(self, status: str, message: str | None, took: float) -> None:
@@ -359,10 +360,10 @@ class Invocation:
         self.with_log.clear()
         call = ToolCall(actor, arguments, self.with_log, is_full)
         if key is None:
-            answer = self._answer(tool, call)
+            answer = self.answer = self._answer(tool, call)
         else:
-            answer = self._answer_once(tool, call, key, {**arguments, "client_request_id": echo})
-        self.answer = answer
+            sent = {**arguments, "client_request_id": echo}
+            answer = self.answer = self._answer_once(tool, call, key, sent)
         return _with_echo(answer if is_full else self.config.catalog.lean(tool, call, answer), echo)
 
     def _answer_once(
@@ -377,8 +378,7 @@ class Invocation:
         )
         if isinstance(claimed, idempotency.StoredAnswer):
             idempotency.judge_replay(lambda: tool.view(call))
-            replayed: dict[str, Any] = orjson.loads(claimed.body)
-            return replayed
+            return cast("dict[str, Any]", orjson.loads(claimed.body))
         content = self._answer(tool, call)
         idempotency.keep(claimed, idempotency.StoredAnswer(201, orjson.dumps(content), {}))
         return content

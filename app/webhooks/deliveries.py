@@ -220,7 +220,9 @@ def add(
         _SET_SUCCESS if outcome.is_success else _SET_FAILURE,
         {"webhook": attempt.webhook_id, "moment": moment},
     )
-    after_commit(partial(measuring.delivery, status.value, outcome.duration_ms / 1000))
+    if measuring.measurements is not None:
+        took = outcome.duration_ms / 1000
+        after_commit(partial(measuring.measurements.delivery, status.value, took))
     payload: dict[str, Any] = {
         "delivery_id": attempt.id,
         "event_type": attempt.event.type,
