@@ -5,7 +5,7 @@ import pytest
 from tests.house.walks import walks
 
 pytestmark = pytest.mark.slow
-MOST_FILES = {"REST get": 30, "REST create": 47, "MCP create_ticket": 59, "MCP get_self": 38}
+MOST_FILES = {"REST get": 27, "REST create": 41, "MCP create_ticket": 53, "MCP get_self": 33}
 MOST_CALLS = {"REST search": 450}
 
 
