@@ -44,12 +44,17 @@ def test_what_a_bot_does_appears_within_seconds_and_disturbs_nothing(ticket, see
 
 def test_a_field_being_edited_is_left_alone_and_says_what_it_became(ticket, seeded):
     wide, reference = ticket
+    before = wide.page.locator("h1").inner_text()
     wide.page.click("#edit-title")
     wide.page.fill("#value", "My title")
     change(seeded, reference, title="Their title")
     note = wide.page.locator("#fact-title .theirs")
     expect(note).to_contain_text("bot-dev-1 changed this to Their title")
     expect(wide.page.locator("#value")).to_have_value("My title")
+    # What is again as the editor shows it is no news.
+    change(seeded, reference, title=before)
+    expect(note).to_have_count(0)
+    change(seeded, reference, title="Their title")
     note.get_by_role("button").click()
     expect(wide.page.locator("h1")).to_have_text("Their title")
 
