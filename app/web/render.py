@@ -37,6 +37,8 @@ HTMX = {
     "defaultSwapStyle": "outerHTML",
     # In the default 20 ms, a click on new content would follow the plain link.
     "defaultSettleDelay": 0,
+    # Without style, which the policy forbids: a field that somebody made taller has one.
+    "attributesToSettle": ["class"],
     "timeout": 15000,
     "responseHandling": [
         {"code": "204", "swap": False},
