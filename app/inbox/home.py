@@ -39,7 +39,7 @@ REFUSALS = "auth.bot.write_attempt_"
 # event types it covers. The first entry that matches an event counts it.
 DEEDS = (
     ("moved", "event_type=ticket.state_changed", ("ticket.state_changed",)),
-    ("commented", "event_type=comment.created", ("comment.created",)),
+    ("comments", "event_type=comment.created", ("comment.created",)),
     ("denied", "event_type=auth.bot.", (REFUSALS,)),
     ("assigned", "event_type=ticket.assigned", ("ticket.assigned",)),
     ("created", "category=activity", (".created",)),
@@ -231,7 +231,11 @@ def _doings(rows: Sequence[Any]) -> Doings:
     counts = dict.fromkeys((words for words, _, _ in DEEDS), 0)
     for row in rows:
         counts[_deed(row.event_type)] += row.many
-    deeds = [BotDeed(words, counts[words], query) for words, query, _ in DEEDS if counts[words]]
+    deeds = [
+        BotDeed(words if counts[words] != 1 else words.removesuffix("s"), counts[words], query)
+        for words, query, _ in DEEDS
+        if counts[words]
+    ]
     first = rows[0]
     return Doings(user_summary(first.id, first.type, first.username, first.display_name), deeds)
 

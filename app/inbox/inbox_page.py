@@ -28,6 +28,7 @@ from app.inbox.service import TicketNews
 from app.inbox.sign_offs import AwaitedSignOff
 from app.markdown import Html
 from app.projects.models import StateCategory
+from app.search.snippets import without_markdown
 from app.tickets import comments, listing, service
 from app.tickets.models import Ticket
 from app.tickets.pages import feed
@@ -125,10 +126,14 @@ def _said(event: dict[str, Any], mention: re.Pattern[str]) -> dict[str, Any]:
 
 
 def excerpt(body: str, mention: re.Pattern[str]) -> tuple[str, bool]:
-    """The first words of a comment, or those around the mention, and whether more follow."""
+    """The first words of a comment, or those around the mention, without the signs of Markdown.
+
+    The second value says whether more follow.
+    """
     match = mention.search(body)
     start = max(0, match.start() - SNIPPET // 3) if match else 0
-    return body[start : start + SNIPPET], len(body) > start + SNIPPET
+    said = without_markdown(body[start : start + SNIPPET]).strip()
+    return f"{'…' if start else ''}{said}", len(body) > start + SNIPPET
 
 
 @pages.get("/inbox/newest")

@@ -114,7 +114,7 @@ def sentence(text: str, slug: str, *, is_cut: bool = False) -> Sentence | None:
         before = f"… {before[-SHOWN:].partition(' ')[2]}"
     if len(after) > SHOWN:
         after = f"{after[:SHOWN].rpartition(' ')[0]} …"
-    return Sentence(before, (link[1] or slug).strip() or slug, after)
+    return Sentence(before, _plain(link[1] or "").strip() or slug, after)
 
 
 def _plain(text: str) -> str:

@@ -82,7 +82,7 @@ def test_what_is_unread_for_ten_minutes_is_mailed_once(
     assert message["References"] == f"<{ticket['id']}@mail.example.org>"
     assert message["In-Reply-To"] == message["References"]
     assert "commented" in mailbox.text()
-    assert "> Is it **done** <b>yet</b>?" in mailbox.text()
+    assert "> Is it done <b>yet</b>?" in mailbox.text()
     assert "&lt;b&gt;yet" in mailbox.html()
     assert f"/tickets/{ticket['display_id']}" in mailbox.text()
     assert "created" not in mailbox.text()

@@ -159,12 +159,12 @@ def test_what_bots_did_is_counted_until_it_was_seen(ada, cast, ticket):
     cast.smith.patch(f"/tickets/{ticket['id']}", {"priority": "low"})
     cast.scout.patch(f"/tickets/{ticket['id']}", {"priority": "high"})
     text = text_of(ada.get(HERE))
-    assert "Smith · 2 commented · 1 changed" in text
+    assert "Smith · 2 comments · 1 changed" in text
     assert "Scout · 1 denied" in text
     assert ada.post("/seen").location == HERE
     assert "Since your last visit" not in text_of(ada.get(HERE))
     say(cast.smith, ticket, "Three")
-    assert "Smith · 1 commented" in text_of(ada.get(HERE))
+    assert "Smith · 1 comment" in text_of(ada.get(HERE))
 
 
 def test_what_bots_made_is_no_change(ada, cast, ticket):

@@ -22,6 +22,7 @@ from app.wiki.links import READ, SHOWN, around, sentence
             " x",
         ),
         ("[[set-up-2]] and snake_case [[set-up]]", "set-up-2 and snake_case ", "set-up", ""),
+        ("See [[set-up|`make` **it**]]", "See ", "make it", ""),
         ("[[set-up]] then [[set-up|again]]", "", "set-up", " then again"),
     ],
 )
