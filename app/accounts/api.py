@@ -68,9 +68,9 @@ def log_in(call: Call) -> Answer:
     """Exchange a username and password for a session cookie.
 
     Five attempts per 15 minutes are allowed for each address and, separately, for each username. A
-    successful login does not count. Where the person turned on two-factor authentication, a right
+    successful login does not count. If the person turned on two-factor authentication, a correct
     password without `code` is 401 with the reason `totp_required`, a wrong code `totp_invalid`.
-    Where only single sign-on is allowed, this is 403 with the reason `password_login_off`.
+    If only single sign-on is allowed, this is 403 with the reason `password_login_off`.
     """
     opened = login.log_in(
         call.actor, **call.body, peer=peer_of(call.client), settings=settings_at_hand()
@@ -121,7 +121,7 @@ def change_password(call: Call) -> Answer:
 
 @api.route("GET", "/setup/status", "setup.status", calls=setup.setup_status, returns=SetupStatusOut)
 def setup_status(call: Call) -> Answer:
-    """Say whether setup is needed, that is, whether no human exists yet."""
+    """Show whether setup is needed: true until the first human exists."""
     needs_setup = setup.setup_status(call.actor)
     needs_code = needs_setup and not peer_of(call.client).is_local
     return Answer({"needs_setup": needs_setup, "needs_code": needs_code})

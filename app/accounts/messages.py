@@ -42,7 +42,7 @@ def admin_created(username: str, base_url: str) -> str:
 
 SETUP_IS_COMPLETE = "Setup is already complete. Log in instead."
 LOGIN_INCORRECT = "Incorrect username or password."
-CODE_REQUIRED = "Send the code of the authenticator app, or a recovery code, as code."
+CODE_REQUIRED = "Send a code from the authenticator app, or a recovery code, as code."
 CODE_INCORRECT = "The code is incorrect or was already used."
 LOGIN_STEP_OVER = "You took too long. Enter your password again."
 
@@ -58,7 +58,7 @@ TURN_OFF_TOTP_IN_PROFILE = "Turn off your own two-factor authentication in your 
 TOTP_IS_OFF = "Two-factor authentication is off."
 
 # Invitations and links to choose a password
-EMAIL_NEEDED = "Enter the email address of the person."
+EMAIL_NEEDED = "Enter an email address for this person."
 USERNAME_NEEDED = "Enter a username for this name."
 OWN_PASSWORD_IN_PROFILE = "Change your own password in your profile."
 PERSON_NOT_ACTIVE = "Activate this person first."
@@ -69,7 +69,7 @@ def try_again_in(minutes: int) -> str:
 
 
 NO_CONFIRMED_EMAIL = "This person has no confirmed email address."
-MAIL_IS_OFF = "Mail is off. Send the link yourself."
+MAIL_IS_OFF = "Email is off. Send the link yourself."
 
 
 # Mails: an address that waits for its confirmation
@@ -82,14 +82,14 @@ CONFIRM_HEADING = "Confirm your email address"
 
 def confirm_text(username: str, app_name: str) -> str:
     return (
-        f"This address was entered for the account {username} in {app_name}. Confirm it to get "
-        "mail there."
+        f"This address was entered for the account {username} in {app_name}. Confirm it to "
+        "receive email here."
     )
 
 
 LINK_WORKS_A_DAY = "The link works for 24 hours."
 CONFIRM_BUTTON = "Confirm address"
-CONFIRM_REASON = "If this was not you, ignore this mail. No other mail follows."
+CONFIRM_REASON = "If this wasn't you, ignore this email. You won't get another one."
 
 
 # Mails: an address that was changed
@@ -102,12 +102,12 @@ CHANGED_HEADING = "Your email address was changed"
 
 def changed_text(username: str, app_name: str) -> str:
     return (
-        f"This address no longer belongs to the account {username} in {app_name}. Mail goes to "
-        "the new address once it is confirmed."
+        f"The account {username} in {app_name} no longer uses this address. Email goes to the "
+        "new address once it is confirmed."
     )
 
 
-CHANGED_REASON = "If this was not you, tell the people who run it. No other mail follows."
+CHANGED_REASON = "If this wasn't you, tell an administrator right away."
 
 # Mails: a password to choose
 PASSWORD_BUTTON = "Choose a password"
@@ -127,7 +127,7 @@ def reset_text(username: str) -> str:
     )
 
 
-RESET_REASON = "If you did not ask for this, ignore this mail."
+RESET_REASON = "If you didn't request this, ignore this email."
 
 
 def invitation_subject(app_name: str) -> str:
@@ -145,12 +145,12 @@ def invitation_text(username: str) -> str:
     )
 
 
-INVITATION_REASON = "If you do not know who invited you, ignore this mail. No other mail follows."
+INVITATION_REASON = "If you weren't expecting this, ignore this email. You won't get another one."
 
 # Passkeys
 PASSKEY_TOOK_TOO_LONG = "This took too long. Try again."
 PASSKEY_NOT_ACCEPTED = "This passkey was not accepted. Use another one, or your password."
-PASSKEY_DOES_NOT_WORK = "The browser did not make a passkey that works here. Try again."
+PASSKEY_DOES_NOT_WORK = "The browser did not create a passkey that works here. Try again."
 PASSKEY_IN_USE = "This passkey is already in use."
 
 

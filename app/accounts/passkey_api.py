@@ -50,8 +50,8 @@ def _begun(begun: PasskeyChallenge) -> Answer:
 def begin_login(call: Call) -> Answer:
     """Get a challenge to log in with a passkey.
 
-    403 with the reason `passkeys_unavailable` where BASE_URL is an IP address or not https, and
-    with `password_login_off` where only single sign-on is allowed.
+    403 with the reason `passkeys_unavailable` if BASE_URL is an IP address or not https, and with
+    `password_login_off` if only single sign-on is allowed.
     """
     return _begun(passkey_login.begin(call.actor, settings=settings_at_hand()))
 
@@ -68,10 +68,10 @@ def begin_login(call: Call) -> Answer:
     errors=(InvalidCredentials, InvalidField, Forbidden, RateLimited),
 )
 def log_in(call: Call) -> Answer:
-    """Exchange what a passkey answered for a session cookie. No code is asked for.
+    """Exchange the response of a passkey for a session cookie. No code is needed.
 
-    Attempts count for their address like those with a password. A passkey that is not accepted is
-    401 with the reason `passkey_invalid`, a challenge that is too old `passkey_over`.
+    Attempts count towards the limit of the address, as those with a password do. A passkey that is
+    not accepted is 401 with the reason `passkey_invalid`, an expired challenge `passkey_over`.
     """
     opened = passkey_login.log_in(
         call.actor, **call.body, peer=peer_of(call.client), settings=settings_at_hand()
@@ -104,9 +104,9 @@ def list_own(call: Call) -> Answer:
     errors=(Forbidden, CurrentPasswordInvalid, InvalidField, Conflict, RateLimited),
 )
 def begin_adding(call: Call) -> Answer:
-    """Get a challenge to add a passkey in this session. Everyone can have ten.
+    """Get a challenge to add a passkey in this session. Each person can have ten.
 
-    Where two-factor authentication is on, a code of it is needed, too.
+    If two-factor authentication is on, a code is required too.
     """
     return _begun(
         passkeys.begin_adding(
@@ -127,7 +127,7 @@ def begin_adding(call: Call) -> Answer:
     errors=(Forbidden, InvalidField, Conflict),
 )
 def add(call: Call) -> Answer:
-    """Add the passkey that your browser made. It must verify its user, by a PIN or a finger."""
+    """Add the passkey that your browser created. It must verify you by PIN or fingerprint."""
     passkey = passkeys.add(call.actor, **call.body, settings=settings_at_hand())
     return created(passkey_json(passkey), f"{OWN}/{passkey.id}")
 
@@ -142,7 +142,7 @@ def add(call: Call) -> Answer:
     errors=(InvalidField, NotFound),
 )
 def rename(call: Call) -> Answer:
-    """Give your passkey another name."""
+    """Rename your passkey."""
     return Answer(passkey_json(passkeys.rename(call.actor, call.path["passkey_id"], **call.body)))
 
 

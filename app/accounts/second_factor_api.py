@@ -24,7 +24,7 @@ api = Api("users")
     "GET", OWN, "users.totp.get", calls=second_factor.get_status, returns=SecondFactorStatusOut
 )
 def get_status(call: Call) -> Answer:
-    """Show whether your logins with a password ask for a code."""
+    """Show whether logging in with your password requires a code."""
     status = second_factor.get_status(call.actor)
     return Answer(
         {"is_enabled": status.is_enabled, "recovery_codes_left": status.recovery_codes_left}
@@ -42,7 +42,7 @@ def get_status(call: Call) -> Answer:
     errors=(CurrentPasswordInvalid, InvalidField, Conflict, RateLimited),
 )
 def set_up(call: Call) -> Answer:
-    """Make a secret for your authenticator app. Logins ask for its codes once one is confirmed.
+    """Create a secret for your authenticator app. Logins require its codes once one is confirmed.
 
     Confirm it in the same session within ten minutes.
     """
@@ -64,8 +64,7 @@ def set_up(call: Call) -> Answer:
 def confirm(call: Call) -> Answer:
     """Turn on two-factor authentication with a first code.
 
-    The answer has ten recovery codes, which are shown only once. Bots and their API keys need no
-    code.
+    The response contains ten recovery codes, shown only once. Bots and their API keys need no code.
     """
     return Answer({"recovery_codes": second_factor.confirm(call.actor, **call.body)})
 

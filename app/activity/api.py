@@ -169,7 +169,7 @@ class ProvableEventOut(AuditEventOut):
         ProofOut,
         required=True,
         allow_none=True,
-        metadata={"description": "Null unless it was asked for and a checkpoint has the event."},
+        metadata={"description": "Null unless requested and a checkpoint contains the event."},
     )
 
 
@@ -177,7 +177,8 @@ class ProofQuery(QuerySchema):
     """Whether to prove the event."""
 
     proof = QueryFlag(
-        load_default=False, metadata={"description": "Add the proof that a checkpoint has it."}
+        load_default=False,
+        metadata={"description": "Include the proof of a checkpoint."},
     )
 
 
@@ -291,7 +292,7 @@ def list_invocations(call: Call) -> Answer:
 def get_event(call: Call) -> Answer:
     """Fetch one audit event with its receipt.
 
-    With `proof=true` it has the proof that a checkpoint has it.
+    With `proof=true`, it includes the proof that a checkpoint contains the event.
     """
     return Answer(service.get_event(call.actor, call.path["event_id"], **call.query))
 

@@ -50,7 +50,7 @@ def list_of_ticket(call: Call) -> Answer:
 def add_to_ticket(call: Call) -> Answer:
     """Add a file to a ticket.
 
-    An image is encoded anew, without its metadata. A deleted file cannot be restored.
+    An image is re-encoded without its metadata. A deleted file cannot be restored.
     """
     file = service.add_to_ticket(call.actor, call.path["ticket_id"], call.prepared)
     return created(file, f"/files/{file['id']}")
@@ -107,7 +107,7 @@ def add_to_page(call: Call) -> Answer:
 def get_file(call: Call) -> Answer:
     """Download a file, or a part of it by `Range`.
 
-    An image that Docket encoded anew has its own type, anything else is
+    An image that Docket re-encoded has its own type, anything else is
     `application/octet-stream`. A `Range` that does not fit is ignored.
     """
     return Answer(downloads.content_of(service.get_file(call.actor, call.path["file_id"])))
@@ -121,7 +121,7 @@ def get_file(call: Call) -> Answer:
     downloads=True,
 )
 def get_thumbnail(call: Call) -> Answer:
-    """Download the small form of an image; 404 for any other file."""
+    """Download the thumbnail of an image; 404 for any other file."""
     return Answer(downloads.thumbnail_of(service.get_file(call.actor, call.path["file_id"])))
 
 

@@ -48,7 +48,7 @@ class FileOut(Schema):
     sha256 = Text(required=True, metadata=like(SHA256, "Of the content as it is stored."))
     is_image = Flag(
         required=True,
-        metadata=like(True, "It was encoded anew, is shown in place, and has a thumbnail."),
+        metadata=like(True, "Whether it is a re-encoded image, shown inline, with a thumbnail."),
     )
     width = Whole(required=True, allow_none=True, metadata=like(1280, "Pixels of an image."))
     height = Whole(required=True, allow_none=True, metadata=like(720, "Pixels of an image."))

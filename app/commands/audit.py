@@ -94,7 +94,7 @@ def tail(event_type: str | None, lines: int, follow: bool) -> None:
 
 @audit.command("checkpoint")
 def checkpoint() -> None:
-    """Make the checkpoints that are due now, such as before a backup.
+    """Create the checkpoints that are due, for example before a backup.
 
     The server can keep running.
     """

@@ -352,15 +352,15 @@ NOTHING_CHANGED = "Preview: nothing was changed."
 
 
 def sums(back: int, kept: int) -> str:
-    return f"{back} to put back" + (f", {kept} kept" if kept else "")
+    return f"{back} to revert" + (f", {kept} kept" if kept else "")
 
 
 def values_kept(count: int, noun: str) -> str:
     return f"{count:6d} {noun}:"
 
 
-NOTHING_TO_PUT_BACK = "Nothing to put back."
-NOTHING_LEFT = "Nothing was left to put back."
+NOTHING_TO_PUT_BACK = "Nothing to revert."
+NOTHING_LEFT = "Nothing left to revert."
 
 # The secret key
 SET_BOTH_KEYS = (

@@ -87,7 +87,7 @@ def reset_password(username: str, password: str) -> None:
 @users.command("set-email")
 @click.argument("username")
 @click.argument("email", required=False)
-@click.option("--confirmed", is_flag=True, help="You know that the address is this person's.")
+@click.option("--confirmed", is_flag=True, help="Mark the address as confirmed.")
 def set_email(username: str, email: str | None, confirmed: bool) -> None:
     """Set the email address of a person, or remove it."""
     if confirmed and not email:
@@ -186,7 +186,7 @@ def _windows(username: str | None, address: str | None) -> dict[str, Bucket]:
 @USERNAME
 @ADDRESS
 def show(username: str | None, address: str | None) -> None:
-    """Show the attempts counted, or without a name how many limits are reached."""
+    """Show the counted attempts or, without a name, how many limits are reached."""
     moment = now_ms()
     with reading():
         if not (username or address):

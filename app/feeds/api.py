@@ -41,7 +41,7 @@ def list_feeds(call: Call) -> Answer:
     errors=(InvalidField, NotFound, Gone),
 )
 def create_feed(call: Call) -> Answer:
-    """Make a feed for a calendar or feed reader; its address is shown in this response only.
+    """Create a feed for a calendar or feed reader; only this response shows its address.
 
     It replaces your feed of the same kind and project, whose address stops working.
     """
@@ -60,6 +60,6 @@ def create_feed(call: Call) -> Answer:
     errors=(NotFound,),
 )
 def revoke_feed(call: Call) -> Answer:
-    """End one of your feeds; its address stops working at once."""
+    """Revoke one of your feeds; its address stops working at once."""
     service.revoke_feed(call.actor, call.path["feed_id"])
     return NO_CONTENT

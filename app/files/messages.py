@@ -7,5 +7,5 @@ def type_not_allowed(kind: str) -> str:
     return f"Files of the type {kind} are not allowed here."
 
 
-NO_ROOM = "There is no room for more files."
-STORE_DOES_NOT_ANSWER = "The store of files does not answer."
+NO_ROOM = "There is no space left for files."
+STORE_DOES_NOT_ANSWER = "The file storage does not respond."

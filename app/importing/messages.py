@@ -201,8 +201,8 @@ EPIC_WITH_PARENT = "epic with a parent; the parent became a relation"
 DELETED_THERE = "deleted in the other tracker; skipped"
 PARENT_NOT_IMPORTED = "parent was not imported"
 UNKNOWN_DATE_FORMAT = "unknown date format; kept in the description"
-CONFIDENTIAL = "confidential there; everybody who sees the project can read it here"
-RESTRICTED_COMMENTS = "comments restricted there; everybody who sees the project can read them here"
+CONFIDENTIAL = "confidential in GitLab; visible here to everyone with access to the project"
+RESTRICTED_COMMENTS = "restricted comments; visible here to everyone with access to the project"
 
 
 def too_many_parts(most: int) -> str:
@@ -424,7 +424,7 @@ INTERRUPTED = "Interrupted. Run the same command again to continue."
 
 
 def continuing(moment: str) -> str:
-    return f"Continuing with the download of {moment} UTC; --fresh starts again"
+    return f"Continuing the download of {moment} UTC; use --fresh to start over"
 
 
 def waiting(reason: str, seconds: int) -> str:
@@ -451,8 +451,8 @@ ANSWER_NOT_JSON = "the answer is not JSON"
 
 def other_host(tracker: str) -> str:
     return (
-        f"{tracker} sent an address of another host. It was not followed, as the token would go "
-        "there."
+        f"{tracker} sent a link to another host. It was not followed, because that would send the "
+        "token there."
     )
 
 
@@ -465,13 +465,13 @@ def did_not_answer(tracker: str, attempts: int, problem: str) -> str:
 
 def limit_reached(tracker: str, minutes: int) -> str:
     return (
-        f"The limit of requests to {tracker} is reached. Run the same command again in "
+        f"The request limit of {tracker} is reached. Run the same command again in "
         f"{minutes} minutes to continue."
     )
 
 
 def limit_reached_now(tracker: str) -> str:
-    return f"The limit of requests to {tracker} is reached"
+    return f"The request limit of {tracker} is reached"
 
 
 def token_not_accepted(tracker: str) -> str:
@@ -479,11 +479,11 @@ def token_not_accepted(tracker: str) -> str:
 
 
 def token_may_not_read(tracker: str, said: str) -> str:
-    return f"The token may not read this in {tracker} (HTTP 403){said}."
+    return f"The token does not have permission to read this in {tracker} (HTTP 403){said}."
 
 
 def no_such_project(tracker: str, said: str) -> str:
-    return f"{tracker} has no such project, or the token may not see it (HTTP 404){said}."
+    return f"{tracker} has no such project, or the token cannot access it (HTTP 404){said}."
 
 
 def answered(tracker: str, status: int, said: str) -> str:
@@ -491,7 +491,7 @@ def answered(tracker: str, status: int, said: str) -> str:
 
 
 def same_page_again(tracker: str) -> str:
-    return f"{tracker} names the same page as the next one again."
+    return f"{tracker} returned the same page twice."
 
 
 def too_many_pages(most: int) -> str:
@@ -579,4 +579,4 @@ def so_far(report: str) -> str:
     return f"\nSo far:\n{report}"
 
 
-GITLAB_NEXT_PAGE_ELSEWHERE = "GitLab named a next page outside its API."
+GITLAB_NEXT_PAGE_ELSEWHERE = "GitLab linked to a next page outside its API."

@@ -5,7 +5,7 @@ SINCE_INVALID = "Use a time such as 2026-11-20T19:23:58Z, or the news_cursor of 
 
 # Tickets that wait for sign-off
 NO_DONE_STATE = "This project has no done state."
-SAY_WHAT_IS_MISSING = "Say what is missing, so that the bot knows."
+SAY_WHAT_IS_MISSING = "Say what is missing so the bot knows what to do."
 
 
 def not_waiting(display_id: str) -> str:

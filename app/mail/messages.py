@@ -23,7 +23,7 @@ def internal_error(kind: str) -> str:
 
 
 # The command that tests it
-OFF = "Mail is off. Set SMTP_URL and MAIL_FROM."
+OFF = "Email is off. Set SMTP_URL and MAIL_FROM."
 SPECIFY_AN_ADDRESS = "Specify an address such as ada@example.org."
 
 
@@ -35,10 +35,10 @@ TEST_HEADING = "It works"
 
 
 def test_text(app_name: str) -> str:
-    return f"{app_name} can send mail through your server."
+    return f"{app_name} can send email through your server."
 
 
-TEST_REASON = "Sent by flask mail test."
+TEST_REASON = "Sent by “flask mail test”."
 
 
 def not_sent(error: str | None) -> str:
@@ -46,7 +46,7 @@ def not_sent(error: str | None) -> str:
 
 
 def sent(address: str) -> str:
-    return f"The server took the message for {address}."
+    return f"The server accepted the message for {address}."
 
 
 SMTP_URL_MISSING = "SMTP_URL is not set"

@@ -67,12 +67,14 @@ class _Gauges(Collector):
     def collect(self) -> Iterator[Metric]:
         kind = "sqlite" if self._settings.is_sqlite else "postgresql"
         version = {"version": self._settings.version, "database": kind}
-        yield _gauge("docket_build_info", "The release that runs", (version, 1))
+        yield _gauge("docket_build_info", "The running release", (version, 1))
         try:
             found = list(_of_database())
         except Unavailable:
             found = []
-        yield _gauge("docket_database_up", "Whether the database answers", ({}, float(bool(found))))
+        yield _gauge(
+            "docket_database_up", "Whether the database responds", ({}, float(bool(found)))
+        )
         yield from found
 
 
@@ -88,14 +90,14 @@ def _of_database() -> Iterator[Metric]:
     oldest = min((created_ms(first) for _, _, first in entries), default=now_ms())
     yield _gauge(
         "docket_outbox_entries",
-        "Deliveries to webhooks that wait or are being sent",
+        "Webhook deliveries waiting or being sent",
         *(({"state": state}, counts.get(state, 0)) for state in _WAITING),
     )
     age = max(0, now_ms() - oldest) / 1000
     yield _gauge("docket_outbox_age_seconds", "Age of the oldest of them, 0 if none", ({}, age))
-    yield _gauge("docket_mail_entries", "Mails that wait or are being sent", ({}, waiting))
+    yield _gauge("docket_mail_entries", "Emails waiting or being sent", ({}, waiting))
     yield _gauge("docket_mail_age_seconds", "Age of the oldest of them", ({}, waited_ms / 1000))
-    yield _gauge("docket_sessions", "Sessions of people that have not ended", ({}, sessions))
+    yield _gauge("docket_sessions", "Active sessions of people", ({}, sessions))
     yield _gauge("docket_database_bytes", "Size of the database", ({}, size))
 
 

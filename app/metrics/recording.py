@@ -68,14 +68,14 @@ class Recorder:
         )
         self._database_seconds = Histogram(
             "docket_database_seconds",
-            "Length of units of work in the database, by whether they read or write",
+            "Duration of units of work in the database, by kind: read or write",
             ("kind",),
             buckets=DATABASE_SECONDS,
             registry=None,
         )
         self._collisions = Counter(
             "docket_database_collisions",
-            "Units of work that ran again because they met another",
+            "Units of work retried after a conflict",
             registry=None,
         )
         self._lock_seconds = Histogram(
@@ -86,7 +86,7 @@ class Recorder:
         )
         self._delivery_seconds = Histogram(
             "docket_delivery_seconds",
-            "Attempts to deliver to webhooks, by how they ended",
+            "Webhook delivery attempts, by outcome",
             ("status",),
             buckets=DELIVERY_SECONDS,
             registry=None,
@@ -96,7 +96,7 @@ class Recorder:
         )
         self._tool_seconds = Histogram(
             "docket_tool_call_seconds",
-            "Time of the tool calls of bots",
+            "Duration of tool calls by bots",
             buckets=REQUEST_SECONDS,
             registry=None,
         )

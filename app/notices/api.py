@@ -18,7 +18,7 @@ def _shown(call: Call) -> Answer:
 
 @api.route("GET", OWN, "users.notices.get", calls=service.choice_of, returns=NoticeChoiceOut)
 def get_choice(call: Call) -> Answer:
-    """Show how often you get mail about unread news of your inbox."""
+    """Show how often you get email about unread updates in your inbox."""
     return _shown(call)
 
 
@@ -32,10 +32,10 @@ def get_choice(call: Call) -> Answer:
     errors=(InvalidField,),
 )
 def choose(call: Call) -> Answer:
-    """Choose how often you get mail about unread news of your inbox.
+    """Choose how often you get email about unread updates in your inbox.
 
-    It comes if the server sends mail and you confirmed your address. What happened before the
-    choice sends none.
+    It is sent if the server sends email and you confirmed your address. Earlier updates are not
+    sent.
     """
     service.choose(call.actor, **call.body)
     return _shown(call)

@@ -1,6 +1,6 @@
 """What notices say, and the words of their mails."""
 
-SELECT_HOW_OFTEN = "Select how often mail comes."
+SELECT_HOW_OFTEN = "Select how often you get email."
 ENTER_A_TIME_ZONE = "Enter a time zone such as Europe/Berlin."
 
 # Mails
@@ -16,11 +16,11 @@ def more_than(count: int) -> str:
 
 
 def news_subject(app_name: str, tickets: str) -> str:
-    return f"{app_name}: news on {tickets}"
+    return f"{app_name}: updates on {tickets}"
 
 
 def news_heading(tickets: str) -> str:
-    return f"News on {tickets}"
+    return f"Updates on {tickets}"
 
 
 OPEN_INBOX = "Open inbox"
@@ -33,6 +33,6 @@ def happened(name: str, sentence: str) -> str:
 
 def reason(username: str, base_url: str) -> str:
     return (
-        f"You get this as {username}, since these tickets concern you and this was unread. "
-        f"Replies are not read. Change it: {base_url}/profile/mail"
+        f"You're receiving this as {username} because you take part in these tickets. Replies "
+        f"to this email are not read. Manage notifications: {base_url}/profile/mail"
     )

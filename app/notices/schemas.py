@@ -8,7 +8,7 @@ from app.rest.fields import Choice, StrictSchema, Text
 
 FREQUENCY = like(
     Frequency.DAILY,
-    "`messages`: a mail for each ticket after 10 minutes unread. `daily`: one mail at 8 in the "
+    "`messages`: an email for each ticket after 10 minutes unread. `daily`: one email at 8 in the "
     "morning of `zone`.",
 )
 ZONE = like("Europe/Berlin", "An IANA time zone. Empty: UTC.", maxLength=ZONE_LENGTH)

@@ -52,7 +52,7 @@ TAGS = {
     "search": "Search over tickets and wiki pages.",
     "audit": "The audit log.",
     "integrations": "Connections to GitHub, GitLab, Gitea and Forgejo.",
-    "rewind": "Taking back what a bot or an import did.",
+    "rewind": "Undoing what a bot or an import did.",
     "webhooks": "Webhooks and their deliveries.",
 }
 

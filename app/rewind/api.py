@@ -119,8 +119,8 @@ def _subject_json(subject: tuple[str, ...], name: SubjectName) -> dict[str, Any]
 def step(call: Call) -> Answer:
     """Undo the next 50 changes, the newest first, in one transaction.
 
-    Send `beyond` and `until` of the response with the next step until `beyond` is null. Starting
-    again is safe: what is back stays back.
+    Send `beyond` and `until` of the response with the next step until `beyond` is null. You
+    can start over safely: what was reverted stays reverted.
     """
     require(Lane.POOL)
     given = dict(call.body)
@@ -155,7 +155,7 @@ def step(call: Call) -> Answer:
     errors=ERRORS,
 )
 def list_kept(call: Call) -> Answer:
-    """List the values that a rewind keeps since others changed them, the newest change first.
+    """List the values that a rewind keeps because others have changed them, newest change first.
 
     A page looks at 20,000 changes, so it can have fewer rows than `limit` although `has_more` is
     true.
@@ -192,7 +192,7 @@ def _kept_json(line: KeptLine) -> dict[str, Any]:
     errors=ERRORS,
 )
 def put_back(call: Call) -> Answer:
-    """Put one value back that a rewind kept, though others changed it since."""
+    """Revert one value that a rewind kept, even though others have changed it since."""
     given = dict(call.body)
     event_id, name = given.pop("event_id"), given.pop("name")
     service.put_back_anyway(call.actor, _scope(call, given), event_id, name)

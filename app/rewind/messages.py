@@ -1,7 +1,7 @@
 """What a rewind says: what it needs, what it did, and why a value stands."""
 
 # What is asked for
-START_NEEDED = "Set the start of the time span."
+START_NEEDED = "Enter a start."
 NO_TIME = "Use a time such as 2026-11-25T13:00, or an age such as 4h."
 SELECT_A_BOT = "Select a bot."
 END_BEFORE_START = "The end must be later than the start."
@@ -13,7 +13,7 @@ def too_many_requests(most: int) -> str:
     return f"Use at most {most} requests."
 
 
-NEITHER_BOT_NOR_OWN_IMPORT = "Only bots, and your own imports, can be rewound."
+NEITHER_BOT_NOR_OWN_IMPORT = "You can only rewind bots and your own imports."
 NOT_UUIDS = "Use UUIDs, separated by commas."
 LAST_HOUR = "Last hour"
 LAST_4_HOURS = "Last 4 hours"
@@ -29,12 +29,12 @@ def deleted(noun: str) -> str:
     return f"The {noun} was deleted."
 
 
-BEFORE_NOT_RECORDED = "What it was before was not recorded."
+BEFORE_NOT_RECORDED = "The previous value was not recorded."
 TICKETS_HAVE_LABEL = "Tickets have this label."
 LABEL_DELETED = "The label was deleted."
 STATE_DELETED = "The previous state no longer exists."
-OTHERS_RELATED = "Others related a ticket to it."
-TICKETS_BELOW = "Tickets below it stay."
+OTHERS_RELATED = "Others added a relation to it."
+TICKETS_BELOW = "It still has subtickets."
 OTHERS_REACTED = "Others reacted to it."
 
 
@@ -54,26 +54,26 @@ DEEDS = {
     "comment.created": "comments deleted",
     "comment.deleted": "comments restored",
     "comment.restored": "comments deleted",
-    "comment.updated": "comments put back",
-    "comment.reacted": "reactions put back",
+    "comment.updated": "comments reverted",
+    "comment.reacted": "reactions reverted",
     "ticket.relation_added": "relations removed",
     "ticket.relation_removed": "relations added",
     "ticket.link_added": "links removed",
     "ticket.link_removed": "links added",
     "ticket.watcher_added": "watchers removed",
     "ticket.watcher_removed": "watchers added",
-    "ticket.state_changed": "moves put back",
+    "ticket.state_changed": "moves reverted",
     "wiki.created": "pages deleted",
     "wiki.deleted": "pages restored",
     "wiki.restored": "pages deleted",
-    "wiki.updated": "texts of pages put back",
+    "wiki.updated": "pages reverted",
     "sticky_note.created": "notes deleted",
     "sticky_note.deleted": "notes restored",
-    "sticky_note.converted": "conversions put back",
+    "sticky_note.converted": "conversions reverted",
     "label.created": "labels deleted",
     "file.added": "files deleted",
 }
-OTHER_DEED = "fields put back"
+OTHER_DEED = "fields reverted"
 
 # Names of fields and values
 EXISTENCE = "Existence"

@@ -114,7 +114,7 @@ class RewindPreviewOut(Schema):
         required=True, metadata=like(340, "The newest of them, up to 20,000, are previewed.")
     )
     put_back_count = Whole(
-        required=True, metadata=like(310, "Values to put back; 0 once the rewind is done.")
+        required=True, metadata=like(310, "Values to revert; 0 once the rewind is done.")
     )
     kept_count = Whole(required=True, metadata=like(4, "Values that others changed since."))
     changes = Items(Nested(RewindSumOut), required=True)

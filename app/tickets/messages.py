@@ -40,7 +40,7 @@ def no_state_of(category: str) -> str:
 
 PRIORITY_NOT_FOUND = "Priority not found."
 DATE_NOT_UNDERSTOOD = "Use a date such as fri, in 2 weeks or 2026-12-01."
-NOT_IN_LOG = "The audit log does not hold the ticket at this time."
+NOT_IN_LOG = "The audit log has no record of the ticket at this time."
 
 # Parents, relations and links
 SUBTASK_NEEDS_STORY = "A subtask needs a story as its parent."
@@ -53,7 +53,7 @@ def parent_must_be(kind: str, parent_type: str) -> str:
 
 
 SUBTASK_WITHOUT_CHILDREN = "A subtask cannot have children."
-SUBTASK_STAYS = "A subtask stays with its story. Move the story."
+SUBTASK_STAYS = "A subtask stays with its story. Move the story instead."
 RELATED_TO_ITSELF = "A ticket cannot be related to itself."
 RELATION_EXISTS = "This relation already exists."
 BLOCK_EACH_OTHER = "These tickets would block each other."

@@ -7,7 +7,7 @@ def unknown_with_choice(kind: str, reference: str, listed: str) -> str:
 
 
 def not_a_ticket_of(named: str, key: str) -> str:
-    return f"{named} is not a ticket of {key}."
+    return f"{named} is not a ticket in {key}."
 
 
 def wait_out_of_range(longest: int) -> str:
@@ -18,7 +18,7 @@ def ticket_not_found(reference: str) -> str:
     return f"Ticket {reference!r} not found."
 
 
-ONE_OF_BODY_APPEND_EDITS = "Give one of body, append and edits."
+ONE_OF_BODY_APPEND_EDITS = "Use only one of body, append and edits."
 
 
 def find_occurs(number: int, count: int) -> str:
@@ -43,7 +43,7 @@ NOTHING_READY = "Nothing is ready. Ask again later, or look at what is blocked."
 
 
 def more_than_counted(counted: int) -> str:
-    return f"There are more: only the newest {counted:,} were counted. Narrow it down."
+    return f"Only the newest {counted:,} were counted. Narrow the filters."
 
 
 def changed_since(names: str) -> str:

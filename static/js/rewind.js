@@ -40,7 +40,7 @@ async function run() {
   // The page lists what is kept.
   if (isDone) return location.reload();
   show(false);
-  report(`${problem || "Stopped."} ${counted(sums.back)} put back, ${counted(sums.kept)} kept.`);
+  report(`${problem || "Stopped."} ${counted(sums.back)} reverted, ${counted(sums.kept)} kept.`);
 }
 
 const total = () => Math.max(Number(marked("rewind").dataset.total), sums.events);

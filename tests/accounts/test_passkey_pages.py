@@ -45,7 +45,7 @@ def test_the_profile_adds_renames_and_removes_one(app, admin):
     device = Authenticator()
     sent = {"name": " Phone ", "state": begun["state"], **device.make(begun["options"])}
     wrong = admin.post(PASSKEYS, data={**sent, "attestation": "x"})
-    assert (wrong.status_code, "did not make a passkey" in wrong.text) == (422, True)
+    assert (wrong.status_code, "did not create a passkey" in wrong.text) == (422, True)
     wrong = admin.post(PASSKEYS, data={**sent, "name": ""})
     assert (wrong.status_code, 'id="name-problem"' in wrong.text) == (422, True)
     done = admin.post(PASSKEYS, data=sent)

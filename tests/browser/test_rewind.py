@@ -24,10 +24,10 @@ def test_from_the_page_of_a_bot_to_what_it_was(wide, seeded):
     wide.page.get_by_role("link", name="Rewind").click()
     wide.page.get_by_label("From").fill(since)
     wide.page.get_by_role("button", name="Preview").click()
-    expect(wide.page.get_by_text("1 field put back")).to_be_visible()
+    expect(wide.page.get_by_text("1 field reverted")).to_be_visible()
     assert seeded.call("GET", f"/tickets/{reference}")["title"] == "By the bot"
     wide.page.get_by_role("button", name="Rewind").click()
-    expect(wide.page.get_by_text("Nothing left to put back.")).to_be_visible()
+    expect(wide.page.get_by_text("Nothing left to revert.")).to_be_visible()
     assert seeded.call("GET", f"/tickets/{reference}")["title"] == "By Ada"
     # Each change of the ticket is a place of the slider.
     wide.go(f"/tickets/{reference}")
@@ -60,14 +60,14 @@ def test_it_is_stopped_and_gone_on_with(wide, seeded):
     expect(form).to_contain_text("Stopping")
     # The step that is on its way ends and counts; no other one begins.
     held.pop().fulfill(json=STEPPED)
-    expect(form).to_contain_text("Stopped. 380 put back, 20 kept.")
+    expect(form).to_contain_text("Stopped. 380 reverted, 20 kept.")
     wide.page.wait_for_timeout(300)
     assert [one.get("beyond") for one in asked] == [None, BEYOND]
     form.get_by_role("button", name="Continue").click()
     until(lambda: wide.page.evaluate("1") and len(held) == 1)
     held.pop().abort()
-    expect(form).to_contain_text("No connection. 380 put back, 20 kept.")
+    expect(form).to_contain_text("No connection. 380 reverted, 20 kept.")
     wide.page.unroute_all()
     form.get_by_role("button", name="Continue").click()
     # The server is asked itself, beyond everything.
-    expect(wide.page.get_by_text("1 field put back")).to_be_visible()
+    expect(wide.page.get_by_text("1 field reverted")).to_be_visible()

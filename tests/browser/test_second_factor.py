@@ -36,7 +36,7 @@ def test_a_mail_is_readable_in_both_themes(wide_apart, judged):
     )
     letter = Letter(
         subject="News",
-        heading="News on a ticket",
+        heading="Updates on a ticket",
         paragraphs=("What happened while you were away.",),
         button=("Open the inbox", "https://docket.example.org/inbox"),
         sections=(Section("DEMO-2 Lamp", "https://docket.example.org/tickets/DEMO-2", lines, 3),),

@@ -181,7 +181,7 @@ def test_files_can_be_left_out_or_find_no_room(app, cast, gitlab, run, tickets, 
     report = run()
     assert report["made"] == {"stories": 1}
     assert [(one["reason"], one["detail"]) for one in report["notes"]] == [
-        ("file not imported: There is no room for more files.", address)
+        ("file not imported: There is no space left for files.", address)
     ]
     gitlab.issue(2, title="Two", description=f"[log](/uploads/{SECRET}/log.txt)")
     gitlab.asked.clear()

@@ -131,7 +131,7 @@ def test_it_goes_on_where_it_was_stopped(tmp_path, github, run, tickets):
         file.write(b'{"step": "issues", "items": [{"numb')
     github.asked.clear()
     output = run(as_json=False)
-    assert "Continuing with the download" in output
+    assert "Continuing the download" in output
     assert [one.query.get("page") for one in github.asked if one.path.endswith("/issues")] == [
         "2",
         "3",

@@ -14,7 +14,7 @@ def run(app, *args):
 def test_the_server_takes_it(posting, mailbox):
     result = run(posting, "ada@example.org")
     assert (result.exit_code, mailbox.recipients) == (0, ["ada@example.org"])
-    assert "took the message for ada@example.org" in result.output
+    assert "accepted the message for ada@example.org" in result.output
 
 
 def test_the_server_does_not(posting, mailbox):

@@ -90,7 +90,7 @@ def test_the_old_address_is_told_once_it_was_proven(app, posting, admin, mailbox
     deliver()
     assert sorted(mailbox.recipients[2:]) == ["second@example.org", "third@example.org"]
     told = mailbox.recipients.index("second@example.org", 2)
-    assert "no longer belongs" in mailbox.text(told)
+    assert "no longer uses this address" in mailbox.text(told)
     assert "third@example.org" not in mailbox.text(told)
 
 

@@ -188,7 +188,7 @@ def test_many_tickets_at_once_come_together(posting, cast, choose, collect, deli
     assert collect(11) == 1
     deliver()
     (message,) = mailbox.received
-    assert message["Subject"] == f"Docket: news on {collecting.MOST_MESSAGES + 2} tickets"
+    assert message["Subject"] == f"Docket: updates on {collecting.MOST_MESSAGES + 2} tickets"
     assert message["References"] is None
 
 
@@ -204,7 +204,7 @@ def test_the_daily_mail(posting, cast, choose, collect, deliver, mailbox):
     assert collect(24 * 60 + 2) == 0
     deliver()
     (message,) = mailbox.received
-    assert message["Subject"] == "Docket: news on 2 tickets"
+    assert message["Subject"] == "Docket: updates on 2 tickets"
     for one in made:
         assert one["display_id"] in mailbox.text()
     # Without news there is none.

@@ -232,7 +232,7 @@ def test_a_link_that_was_shown_proves_no_address(app, posting, admin, mailbox, d
 def test_an_invitation_by_mail_needs_an_address(posting, admin):
     refused = invite(admin, email="")
     assert refused.status_code == 422
-    assert "Enter the email address of the person." in refused.text
+    assert "Enter an email address for this person." in refused.text
     refused = invite(admin, email="hedy")
     assert refused.status_code == 422
     assert mails(posting) == []
@@ -241,7 +241,7 @@ def test_an_invitation_by_mail_needs_an_address(posting, admin):
 def test_a_mail_server_that_is_off_is_said(app, admin):
     refused = invite(admin)
     assert refused.status_code == 422
-    assert "Mail is off." in refused.text
+    assert "Email is off." in refused.text
     assert len(admin.get(USERS).json["data"]) == 1
 
 

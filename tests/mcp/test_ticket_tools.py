@@ -306,10 +306,10 @@ def test_a_count_reads_a_bounded_number_of_tickets_and_says_so(smith, cast, ada,
     monkeypatch.setattr(list_pages, "COUNTED", 3)
     monkeypatch.setattr(list_pages, "_LIMIT", 4)
     total = smith.call("list_tickets", limit=0)
-    assert (total["total"], "only the newest" in total["note"]) == (3, True)
+    assert (total["total"], "Only the newest" in total["note"]) == (3, True)
     counted = smith.call("list_tickets", count_by="priority")
     assert counted["counts"] == {"high": 2, "low": 1}
-    assert "Narrow it down" in counted["note"]
+    assert "Narrow the filters" in counted["note"]
     # Priorities are checked ticket by ticket, so these are the high ones of the newest three.
     assert smith.call("list_tickets", limit=0, priority="high")["total"] == 2
     assert smith.call("list_tickets", limit=0, assignee="me") == {"total": 0}

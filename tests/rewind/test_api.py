@@ -52,7 +52,7 @@ def test_a_preview_counts_and_writes_nothing(world, path):
     assert (found["put_back_count"], found["kept_count"]) == (2, 1)
     assert found["changes"] == [
         {"count": 1, "text": "ticket deleted"},
-        {"count": 1, "text": "field put back"},
+        {"count": 1, "text": "field reverted"},
     ]
     assert found["subjects"][1] == {
         "kind": "ticket",

@@ -28,8 +28,8 @@ def test_a_preview_lists_by_ticket_and_changes_nothing(world, flask):
     world.make(world.cast.smith, "Spam")
     output = flask("smith", "--since", "1h", "--dry-run", "--as", "ada")
     assert "Preview: nothing was changed." in output
-    assert "OPEN-1: 1 to put back, 1 kept: By Bo\n" in output
-    assert "OPEN-2: 1 to put back: Spam\n" in output
+    assert "OPEN-1: 1 to revert, 1 kept: By Bo\n" in output
+    assert "OPEN-2: 1 to revert: Spam\n" in output
     assert "     1 ticket deleted\n" in output
     assert "     1 value kept:\n  OPEN-1: Title: Changed by Bo on " in output
     assert world.now()["priority"] == "low"
@@ -38,9 +38,9 @@ def test_a_preview_lists_by_ticket_and_changes_nothing(world, flask):
 def test_a_rewind_says_what_it_did(world, flask):
     world.smith("PATCH", f"/tickets/{world.ticket}", priority="low")
     since = iso(world.since)
-    assert "1 field put back" in flask("smith", "--since", since, "--as", "ada")
+    assert "1 field reverted" in flask("smith", "--since", since, "--as", "ada")
     assert world.now()["priority"] == "medium"
-    assert "Nothing was left to put back." in flask("smith", "--since", since, "--as", "ada")
+    assert "Nothing left to revert." in flask("smith", "--since", since, "--as", "ada")
 
 
 def test_a_project_bounds_it(world, flask):

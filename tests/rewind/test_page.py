@@ -45,8 +45,8 @@ def test_a_preview_counts_and_lists_by_ticket_and_writes_nothing(world, page):
     before = len(events(world.app))
     shown = words(page("/rewind?bot=smith&since=1h"))
     assert "1 ticket deleted" in shown
-    assert "1 field put back" in shown
-    assert "OPEN-1 By Bo 1 to put back, 1 kept" in shown
+    assert "1 field reverted" in shown
+    assert "OPEN-1 By Bo 1 to revert, 1 kept" in shown
     assert "Title : By Bo. Before: A ticket. Changed by Bo on " in shown
     used = world.make(world.cast.smith, "Used")
     world.bo("POST", f"/tickets/{used}/comments", body="Mine")
@@ -70,7 +70,7 @@ def test_steps_go_on_where_the_one_before_ended(world, page, monkeypatch):
             break
         form["beyond"] = answer["beyond"]
     assert seen == [(2, 2, 0), (2, 2, 0), (1, 1, 0)]
-    assert "Nothing left to put back." in page(f"/rewind?bot=smith&since={iso(world.since)}")
+    assert "Nothing left to revert." in page(f"/rewind?bot=smith&since={iso(world.since)}")
 
 
 def test_without_scripts_the_form_itself_rewinds(world, page, monkeypatch):
@@ -80,11 +80,11 @@ def test_without_scripts_the_form_itself_rewinds(world, page, monkeypatch):
         world.make(world.cast.smith, f"Spam {number}")
     form = fields(page("/rewind?bot=smith&since=1h"))
     first = page("/rewind", form)
-    assert "2 put back, 0 kept. More changes are left." in words(first)
+    assert "2 reverted, 0 kept. More changes are left." in words(first)
     assert "Continue" in first
     last = page("/rewind", fields(first))
-    assert "1 put back, 0 kept." in words(last)
-    assert "Nothing left to put back." in last
+    assert "1 reverted, 0 kept." in words(last)
+    assert "Nothing left to revert." in last
 
 
 def test_what_stands_is_put_back_one_by_one(world, page):

@@ -41,7 +41,7 @@ def trust(stage: Stage, count: int) -> Figures:
         found = now["title"], now["body"]
         expect(found == (title, BEFORE["body"]), f"a rewind left {found}, not {title}")
         again = dying.run(stage, 0, *rewind)
-        expect("Nothing was left to put back." in again.stdout, again.stdout + again.stderr)
+        expect("Nothing left to revert." in again.stdout, again.stdout + again.stderr)
         verified = dying.run(stage, 0, "audit", "verify")
         expect(verified.returncode == 0, verified.stdout + verified.stderr)
     expect(all(killed.values()), f"nothing was killed of one kind: {killed}")

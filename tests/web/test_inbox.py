@@ -44,7 +44,12 @@ def test_what_others_did_is_told_by_ticket(ada, cast, watched):
     cast.smith.patch(f"/tickets/{watched['id']}", {"priority": "low"})
     text = text_of(ada.get(HERE))
     assert text.count("A &lt;i&gt;ticket&lt;/i&gt;") == 1
-    order = ["Smith bot lowered the priority to low", "Two &lt;b&gt; in code", "Smith bot commented", "One"]
+    order = [
+        "Smith bot lowered the priority to low",
+        "Two &lt;b&gt; in code",
+        "Smith bot commented",
+        "One",
+    ]
     assert [text.index(words) for words in order] == sorted(text.index(words) for words in order)
     # Without the signs of Markdown, as a search shows it.
     assert "a link" in text

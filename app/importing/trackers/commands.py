@@ -84,7 +84,7 @@ _OPTIONS = (
     click.option("--as", "username", help="The person who imports. Required if there are several."),
     click.option("--dry-run", is_flag=True, help="Download, and preview without importing."),
     click.option(
-        "--since", callback=_since, help="Only issues that changed since this day or time (UTC)."
+        "--since", callback=_since, help="Only issues updated since this date or time (UTC)."
     ),
     click.option(
         "--history/--no-history",
@@ -153,7 +153,7 @@ def import_github(options: MoveOptions, repository: str, url: str) -> None:
     """Import issues from GitHub.
 
     The token is read from GITHUB_TOKEN, or asked for. Leave it empty for a public repository.
-    Interrupted, the same command continues.
+    Run it again to continue.
     """
     token = _token("GITHUB_TOKEN", messages.ASK_GITHUB_TOKEN, optional=True)
     connection = ApiConnection(
@@ -175,13 +175,13 @@ def import_github(options: MoveOptions, repository: str, url: str) -> None:
 
 @import_from.command("gitlab")
 @click.argument("gitlab_project", metavar="GROUP/NAME")
-@click.option("--url", default=gitlab.BASE, show_default=True, help="Address of your GitLab.")
+@click.option("--url", default=gitlab.BASE, show_default=True, help="URL of your GitLab.")
 @_common
 def import_gitlab(options: MoveOptions, gitlab_project: str, url: str) -> None:
     """Import issues from GitLab.
 
     The token is read from GITLAB_TOKEN, or asked for. Leave it empty for a public project.
-    Interrupted, the same command continues.
+    Run it again to continue.
     """
     token = _token("GITLAB_TOKEN", messages.ASK_GITLAB_TOKEN, optional=True)
     connection = ApiConnection(
@@ -202,13 +202,13 @@ def import_gitlab(options: MoveOptions, gitlab_project: str, url: str) -> None:
 
 @import_from.command("jira")
 @click.argument("jira_project", metavar="JIRA_PROJECT")
-@click.option("--url", required=True, help="Address of your Jira, https://NAME.atlassian.net.")
+@click.option("--url", required=True, help="URL of your Jira, such as https://NAME.atlassian.net.")
 @click.option("--account", default="", help="Jira Cloud: the email address of the token's account.")
 @_common
 def import_jira(options: MoveOptions, jira_project: str, url: str, account: str) -> None:
     """Import issues from Jira Cloud (with --account) or Data Center.
 
-    The token is read from JIRA_TOKEN, or asked for. Interrupted, the same command continues.
+    The token is read from JIRA_TOKEN, or asked for. Run it again to continue.
     """
     if not account and (urlsplit(url).hostname or "").endswith(".atlassian.net"):
         raise click.UsageError(messages.JIRA_CLOUD_NEEDS_ACCOUNT)
@@ -235,12 +235,12 @@ def import_jira(options: MoveOptions, jira_project: str, url: str, account: str)
 
 @import_from.command("linear")
 @click.argument("team", metavar="TEAM")
-@click.option("--url", default=linear.BASE, show_default=True, help="Address of the API.")
+@click.option("--url", default=linear.BASE, show_default=True, help="URL of the API.")
 @_common
 def import_linear(options: MoveOptions, team: str, url: str) -> None:
     """Import issues of a team from Linear.
 
-    The key is read from LINEAR_API_KEY, or asked for. Interrupted, the same command continues.
+    The key is read from LINEAR_API_KEY, or asked for. Run it again to continue.
     """
     token = _token("LINEAR_API_KEY", messages.ASK_LINEAR_KEY)
     connection = ApiConnection(
