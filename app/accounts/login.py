@@ -256,9 +256,13 @@ def _open(
     return start_session(user, peer, settings, way)
 
 
-def start_session(user: User, peer: Peer, settings: Settings, way: Way) -> OpenedSession:
+def start_session(
+    user: User, peer: Peer, settings: Settings, way: Way, *, passkey_id: str | None = None
+) -> OpenedSession:
     """Open a session for an authenticated user and record the login."""
-    opened = sessions.open_session(user, peer.user_agent, settings.session_absolute_days)
+    opened = sessions.open_session(
+        user, peer.user_agent, settings.session_absolute_days, passkey_id=passkey_id
+    )
     target = Target("user", user.id)
     record(human_actor(user), "auth.login.success", target, username=user.username, way=way)
     return opened

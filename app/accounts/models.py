@@ -132,6 +132,8 @@ class UserSession(Base):
     # Of a single sign-on: the identity, and the provider's own session, hashed, if it has any.
     identity_id: Mapped[str | None] = mapped_column(Id)
     provider_session_hash: Mapped[str | None] = mapped_column(short_text(64))
+    # The passkey that the login took, if any; its removal ends the session.
+    passkey_id: Mapped[str | None] = mapped_column(Id)
 
 
 class PasswordLink(Base):

@@ -232,12 +232,14 @@ def _show_profile(
     with reading():
         user, _ = users.current_user(actor())
         session_count = len(sessions.list_own(actor()))
+        has_passkeys = bool(passkeys.owners_among([actor().id]))
         is_told = personal.choices_of(actor().id).get(personal.TAKING_PART) != "off"
     ended = request.args.get("ended", "")
     return page(
         "accounts/profile.html",
         user=user_json(user),
         session_count=session_count,
+        has_passkeys=has_passkeys,
         is_told=is_told,
         name_form=name_form,
         email_form=email_form,
@@ -316,6 +318,7 @@ def save_password() -> Response:
 def session_list() -> Response:
     with reading():
         own = sessions.list_own(actor())
+        has_passkeys = bool(passkeys.owners_among([actor().id]))
     shown = [
         {
             "id": row.id,
@@ -327,7 +330,12 @@ def session_list() -> Response:
         for row in own
     ]
     shown.sort(key=lambda row: not row["is_current"])
-    return page("accounts/sessions.html", sessions=shown, ended="ended" in request.args)
+    return page(
+        "accounts/sessions.html",
+        sessions=shown,
+        has_passkeys=has_passkeys,
+        ended="ended" in request.args,
+    )
 
 
 @pages.post(f"{SESSIONS}/end-others")

@@ -157,7 +157,7 @@ def rename(call: Call) -> Answer:
     errors=(CurrentPasswordInvalid, InvalidField, NotFound, RateLimited),
 )
 def remove(call: Call) -> Answer:
-    """Remove your passkey. It no longer logs you in."""
+    """Remove your passkey. It no longer logs you in, and other sessions begun with it end."""
     passkeys.remove(
         call.actor,
         call.path["passkey_id"],
@@ -191,6 +191,6 @@ def list_of(call: Call) -> Answer:
     errors=(Conflict,),
 )
 def remove_of(call: Call) -> Answer:
-    """Remove a passkey of someone who lost the device."""
+    """Remove a passkey of someone who lost the device. The sessions begun with it end."""
     passkeys.remove_of(call.actor, call.path["user_id"], call.path["passkey_id"])
     return NO_CONTENT

@@ -158,7 +158,7 @@ def _open(
     throttle.refund(attempt)
     if actor.session_id is not None:
         sessions.end(actor.session_id)
-    return login.start_session(user, peer, settings, way)
+    return login.start_session(user, peer, settings, way, passkey_id=passkey.id)
 
 
 def _record_failure(refusal: _Refused) -> None:

@@ -231,7 +231,7 @@ def rename(actor: Actor, passkey_id: str, *, name: str) -> Passkey:
 def remove(
     actor: Actor, passkey_id: str, *, current_password: str, peer: Peer, settings: Settings
 ) -> None:
-    """Remove one's own passkey; it logs in no more.
+    """Remove one's own passkey; it logs in no more, and its sessions end, save this one.
 
     Opens its own units of work. Raises RateLimited, CurrentPasswordInvalid, InvalidField, NotFound.
     """
@@ -247,7 +247,7 @@ def remove(
 
 @operation(Access.HUMAN)
 def remove_of(actor: Actor, /, user_id: str, passkey_id: str) -> None:
-    """Remove the passkey of somebody else, who lost the device.
+    """Remove the passkey of somebody else, who lost the device; its sessions end.
 
     Raises NotFound (bots too), Conflict ``invariant_violation`` for one's own.
     """
@@ -257,7 +257,7 @@ def remove_of(actor: Actor, /, user_id: str, passkey_id: str) -> None:
 
 @operation(Access.HUMAN)
 def remove_all_of(actor: Actor, /, user_id: str) -> int:
-    """Remove all passkeys of somebody else; returns their number.
+    """Remove all passkeys of somebody else, whose sessions end; returns their number.
 
     Raises NotFound (bots too), Conflict ``invariant_violation`` for one's own.
     """
@@ -294,7 +294,9 @@ def _found(user_id: str, passkey_id: str) -> Passkey:
 
 def _remove(actor: Actor, passkey: Passkey) -> None:
     _record(actor, "user.passkey_removed", passkey)
+    # In this order: a login that holds the passkey has written its session by then.
     session.execute(delete(Passkey).where(Passkey.id == passkey.id))
+    sessions.end_of_passkey(passkey.user_id, passkey.id, but=actor.session_id)
 
 
 def _lock(actor: Actor) -> None:

@@ -134,12 +134,15 @@ def ways_to_invite() -> dict[str, Any]:
 def link_of(issued: IssuedLink) -> dict[str, Any]:
     """The context of ``accounts/_link.html``; a response that shows the secret is marked."""
     is_shown = issued.mailed_to is None and settings_at_hand().password_login
+    with reading():
+        has_passkeys = bool(passkeys.owners_among([issued.user.id]))
     g.shows_secret = is_shown
     return {
         "mailed_to": issued.mailed_to,
         "name": issued.user.display_name,
         "username": issued.user.username,
         "is_invitation": issued.user.password_hash is None,
+        "has_passkeys": has_passkeys,
         "address": f"{settings_at_hand().base_url}/password/{issued.token}" if is_shown else "",
         "ends_at": issued.expires_at,
     }

@@ -93,10 +93,12 @@ def open_session(
     *,
     identity_id: str | None = None,
     provider_session_hash: str | None = None,
+    passkey_id: str | None = None,
 ) -> OpenedSession:
     """Open a session under a new token; the browser's old token is never reused (no fixation).
 
-    A session of a single sign-on names the identity, and the provider's session if it has any.
+    A session of a single sign-on names the identity, and the provider's session if it has any; one
+    of a passkey names that.
     """
     identifier = ids.new_id()
     created_at = now_ms()
@@ -113,6 +115,7 @@ def open_session(
             expires_at=opened.expires_at,
             identity_id=identity_id,
             provider_session_hash=provider_session_hash,
+            passkey_id=passkey_id,
         )
     )
     return opened
@@ -128,6 +131,16 @@ def end_all(user_id: str, *, but: str | None = None) -> int:
     if but is not None:
         statement = statement.where(UserSession.id != but)
     return len(session.scalars(statement.returning(UserSession.id)).all())
+
+
+def end_of_passkey(user_id: str, passkey_id: str, *, but: str | None) -> None:
+    """End the sessions that a passkey began, except possibly one."""
+    statement = delete(UserSession).where(
+        UserSession.user_id == user_id, UserSession.passkey_id == passkey_id
+    )
+    if but is not None:
+        statement = statement.where(UserSession.id != but)
+    session.execute(statement)
 
 
 def confirm(actor: Actor) -> None:

@@ -480,4 +480,11 @@ def passkeys_removed(count: int, noun: str, username: str) -> str:
     return f"Removed {count} {noun} of {username}."
 
 
+def passkeys_stay(username: str) -> str:
+    return (
+        f"Passkeys of {username} still log in. "
+        f"'flask users remove-passkeys {username}' removes them."
+    )
+
+
 NEVER_USED = "never used"

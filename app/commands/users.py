@@ -82,6 +82,11 @@ def reset_password(username: str, password: str) -> None:
     """Set a new password and end all sessions of a person."""
     _update(username, password=password)
     click.echo(messages.password_set(username))
+    user_id = _human_id(username)
+    with reading():
+        has_passkeys = bool(passkeys.owners_among([user_id]))
+    if has_passkeys:
+        click.echo(messages.passkeys_stay(username))
 
 
 @users.command("set-email")

@@ -174,10 +174,22 @@ def test_teammates_reset_codes_and_passkeys_on_the_page_of_people(app, admin, de
         return found and found[1]
 
     assert button() == "Remove passkeys"
+    # What leaves passkeys as they are says so, and no more once there are none.
+    assert try_login(app.test_client(), "ada").status_code == 200
+
+    def said():
+        return [
+            "Their passkeys still log in" in other.post(f"/people/{ada}/link").text,
+            "Your passkeys keep working" in admin.get("/profile").text,
+            "Your password and passkeys still log in" in admin.get("/profile/sessions").text,
+        ]
+
+    assert said() == [True] * 3
     turn_on_codes(admin)
     assert button() == "Reset two-factor and passkeys"
     assert other.post(f"/people/{ada}/two-factor").location == "/people"
     assert mine(admin) == []
+    assert said() == [False] * 3
     assert only(app, "user.passkey_removed").actor_kind == "human"
     assert only(app, "user.totp_disabled").target_id == ada
     assert other.post(f"/people/{ada}/two-factor").status_code == 409

@@ -182,6 +182,9 @@ def test_it_logs_in_no_more_once_removed_or_its_owner_is_deactivated(app, admin,
     client = app.test_client()
     device.count += 1
     assert log_in(client, device).status_code == 200
+    elsewhere = app.test_client()
+    device.count += 1
+    assert log_in(elsewhere, device).status_code == 200
     passkey_id = mine(client)[0]["id"]
     remove = f"{OWN}/{passkey_id}/remove"
     wrong = client.post(remove, json={"current_password": "wrong horse battery"})
@@ -190,6 +193,9 @@ def test_it_logs_in_no_more_once_removed_or_its_owner_is_deactivated(app, admin,
     assert error(other.post(remove, json=body)) == (404, "resource.not_found")
     assert client.post(remove, json=body).status_code == 204
     assert error(client.post(remove, json=body)) == (404, "resource.not_found")
+    # Its sessions end, save the one that removed it.
+    me = [one.get(f"{API}/auth/me").status_code for one in (client, elsewhere)]
+    assert me == [200, 401]
     device.count += 1
     assert log_in(app.test_client(), device).status_code == 401
     assert reasons(app) == ["passkey_inactive", "passkey_unknown"]
@@ -224,7 +230,10 @@ def test_others_see_and_remove_it_for_whoever_lost_it(app, admin, device):
     assert error(admin.delete(one)) == (409, "resource.conflict")
     theirs = f"{API}/users/{grace['id']}/passkeys/{listed[0]['id']}"
     assert admin.delete(theirs).status_code == 404
+    lost = app.test_client()
+    assert log_in(lost, device).status_code == 200
     assert other.delete(one).status_code == 204
+    assert [two.get(f"{API}/auth/me").status_code for two in (lost, admin)] == [401, 200]
     assert other.delete(one).status_code == 404
     event = only(app, "user.passkey_removed")
     assert (event.actor_user_id, event.target_id) == (grace["id"], ada)
@@ -248,7 +257,11 @@ def test_the_operator_lists_and_removes_them_by_command(app, admin, device):
     assert flask("remove-passkeys", "ada", laptop) == (0, "Removed 1 passkey of ada.\n")
     assert flask("remove-passkeys", "ada", laptop)[0] == 1
     assert add(admin, Authenticator(), "Tablet").status_code == 201
+    left = "Passkeys of ada still log in. 'flask users remove-passkeys ada' removes them.\n"
+    assert flask("reset-password", "ada", "--password", PASSWORD)[1].endswith(left)
     assert flask("remove-passkeys", "ada") == (0, "Removed 2 passkeys of ada.\n")
+    assert left not in flask("reset-password", "ada", "--password", PASSWORD)[1]
+    assert try_login(admin, "ada").status_code == 200
     assert mine(admin) == []
     assert {one.actor_kind for one in events(app, "user.passkey_removed")} == {"system"}
 
