@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from app.attachments.service import ImportedFile
 from app.core import ids
 from app.database.session import reading
+from app.importing import issue_files
 from app.importing.drafting import DraftTicket
 from app.importing.linking import RelationLinker
 from app.importing.planning import Planned
@@ -32,6 +33,8 @@ class DryRun(Importer):
         with reading():
             self._load_earlier_runs()
             self._load_project()
+            known = [one.issue for one in planned if one.issue.id in self.ticket_ids]
+            late = sum(len(one.files) for one in issue_files.lacking(known, self.ticket_ids))
             for entry in planned:
                 if not self._is_skipped(entry.issue):
                     self._create(entry, {})
@@ -40,6 +43,8 @@ class DryRun(Importer):
                 elif self.explains_all and not entry.issue.is_deleted:
                     self._drafter.draft(entry.issue)
                 progress(1)
+            if late:
+                self.report.created["files"] += late
             for entry in planned:
                 self._links.link(entry)
 

@@ -1,7 +1,7 @@
 """Files that texts name: found by their addresses, and shown from here once they are here."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import unquote, urlsplit
 
@@ -47,7 +47,7 @@ def with_stored(issue: Issue, stored: Mapping[str, StoredAs]) -> Issue:
     """The issue whose texts show the files that are stored here, by their addresses there."""
     if not stored:
         return issue
-    place = _placing(stored)
+    place = placing(stored)
     sections = [
         (title, _listed_elsewhere(text, stored) if title == ATTACHMENTS else place(text))
         for title, text in issue.sections
@@ -60,7 +60,20 @@ def with_stored(issue: Issue, stored: Mapping[str, StoredAs]) -> Issue:
     )
 
 
-def _placing(stored: Mapping[str, StoredAs]) -> Callable[[str], str]:
+def named_in(files: Sequence[IssueFile], texts: Sequence[str]) -> tuple[IssueFile, ...]:
+    """Those of the files whose addresses there the texts of a ticket still show."""
+    return tuple(
+        one
+        for one in files
+        if any(
+            one.address in text and placing({one.address: StoredAs("", "", False)})(text) != text
+            for text in texts
+        )
+    )
+
+
+def placing(stored: Mapping[str, StoredAs]) -> Callable[[str], str]:
+    """Show files from here in a text that names them by their addresses there."""
     addresses = "|".join(re.escape(one) for one in sorted(stored, key=len, reverse=True))
     pattern = re.compile(
         # An element of HTML, a link or image with what GitLab writes after it, or the bare address.

@@ -6,7 +6,7 @@ Each batch locks the project and loads those ids again, so concurrent runs creat
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, Protocol, cast
 
@@ -19,9 +19,9 @@ from app.core.actor import Actor
 from app.core.errors import DomainError, InvalidField
 from app.database.session import Prepared, reading, run_write, savepoint, session
 from app.files.adding import PreparedFile
-from app.importing import messages
+from app.importing import issue_files, messages
 from app.importing.drafting import Drafter, DraftTicket
-from app.importing.file_links import StoredAs, with_stored
+from app.importing.file_links import placing, with_stored
 from app.importing.issues import Issue
 from app.importing.linking import RelationLinker
 from app.importing.planning import Planned
@@ -31,7 +31,7 @@ from app.projects import loaders as projects
 from app.projects.models import Label
 from app.search import index
 from app.tickets import links
-from app.tickets.importing import import_ticket
+from app.tickets.importing import import_ticket, rewrite_texts
 from app.tickets.models import ImportedIssue, Ticket, TicketType
 
 # Small, as other writers wait for the project's ticket counter during a batch.
@@ -172,17 +172,16 @@ class Importer:
     @contextmanager
     def _with_files(self, batch: Sequence[Planned]) -> Iterator[Sequence[Planned]]:
         """The first entries of a batch, as far as their files are prepared meanwhile."""
-        new = [
-            entry.issue
-            for entry in batch
-            if entry.issue.id not in self.ticket_ids and not entry.issue.is_deleted
-        ]
-        if self._supply is None or not any(issue.files for issue in new):
+        if self._supply is None or not any(entry.issue.files for entry in batch):
             yield batch
             return
-        with self._supply.prepared(new, self.report) as prepared:
+        with reading():
+            wanted = issue_files.lacking(
+                [entry.issue for entry in batch if not entry.issue.is_deleted], self.ticket_ids
+            )
+        with self._supply.prepared(wanted, self.report) as prepared:
             self._prepared = prepared
-            late = {issue.id for issue in new if issue.id not in prepared}
+            late = {issue.id for issue in wanted if issue.id not in prepared}
             yield list(takewhile(lambda entry: entry.issue.id not in late, batch))
         self._prepared = {}
 
@@ -266,8 +265,21 @@ class Importer:
         return False
 
     def _import_issue(self, entry: Planned, *, has_room: bool = True) -> None:
+        files = self._prepared.get(entry.issue.id, {}) if has_room else {}
+        ticket_id = self.ticket_ids.get(entry.issue.id)
+        if files and ticket_id is not None:
+            self._add_files(ticket_id, files)
         if not self._is_skipped(entry.issue):
-            self._create(entry, self._prepared.get(entry.issue.id, {}) if has_room else {})
+            self._create(entry, files)
+
+    def _add_files(self, ticket_id: str, files: Mapping[str, PreparedFile]) -> None:
+        """Add files that an earlier run left out or could not have, where a text shows them."""
+        stored, imported = issue_files.to_store(files)
+        texts = rewrite_texts(self.actor, ticket_id, placing(stored))
+        shown = [one for one in imported if any(one.file_id in body for _, body in texts)]
+        if shown:
+            attachments.import_files(self.actor, ticket_id, issue_files.placed(shown, texts))
+            self.report.created["files"] += len(shown)
 
     def _import_or_refuse(self, entry: Planned, *, has_room: bool = True) -> None:
         issue, files = entry.issue, self._prepared.get(entry.issue.id, {})
@@ -287,14 +299,10 @@ class Importer:
             self._add_row(issue, "skipped")
 
     def _create(self, entry: Planned, files: Mapping[str, PreparedFile]) -> None:
-        stored = {
-            address: StoredAs(ids.new_id(), file.name, file.thumbnail is not None)
-            for address, file in files.items()
-        }
+        stored, imported = issue_files.to_store(files)
         draft = self._drafter.draft(with_stored(entry.issue, stored))
         kind, parent_id = self._type_and_parent(entry)
         labels_before = len(self._labels)
-        imported = [ImportedFile(stored[one].file_id, file) for one, file in files.items()]
         ticket_id, display_id = self._write(draft, kind, parent_id, imported)
         self.ticket_ids[entry.issue.id] = ticket_id
         created = self.report.created
@@ -346,8 +354,9 @@ class Importer:
         for title, url in draft.pages:
             links.add_link(self.actor, ticket.id, url=url, title=title or None)
         if files:
-            placed = [_placed(one, draft, imported.comment_ids) for one in files]
-            attachments.import_files(self.actor, ticket.id, placed)
+            bodies = [comment.body for comment in draft.comments]
+            texts = [(None, draft.body), *zip(imported.comment_ids, bodies, strict=True)]
+            attachments.import_files(self.actor, ticket.id, issue_files.placed(files, texts))
         _INSERT.all(
             id=ids.new_id(),
             project_id=self.project_id,
@@ -382,13 +391,3 @@ def _is_full(error: DomainError) -> bool:
     """Whether there is no room for more files."""
     reason = (error.details or {}).get("reason")
     return isinstance(error, InvalidField) and reason == "quota_exceeded"
-
-
-def _placed(file: ImportedFile, draft: DraftTicket, comment_ids: Sequence[str]) -> ImportedFile:
-    """The file on the first comment that shows it, if the ticket's own text does not."""
-    if file.file_id in draft.body:
-        return file
-    for comment, comment_id in zip(draft.comments, comment_ids, strict=True):
-        if file.file_id in comment.body:
-            return replace(file, comment_id=comment_id)
-    return file

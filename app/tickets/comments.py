@@ -138,7 +138,7 @@ def update_comment(actor: Actor, comment_id: str, *, body: str | None = None) ->
         raise Forbidden("not_author")
     if body is None or text.filled_body(body) == comment.body:
         return comment
-    _edit(actor, comment, ticket, body)
+    edit(actor, comment, ticket, body)
     return comment
 
 
@@ -152,11 +152,12 @@ def take_back_edit(actor: Actor, comment_id: str, *, body: str) -> Comment:
     if body not in [entry["body"] for entry in comment.edit_history]:
         raise Conflict("invariant_violation", messages.NEVER_HAD_THIS_TEXT)
     if body != comment.body:
-        _edit(actor, comment, ticket, body)
+        edit(actor, comment, ticket, body)
     return comment
 
 
-def _edit(actor: Actor, comment: Comment, ticket: Ticket, body: str) -> None:
+def edit(actor: Actor, comment: Comment, ticket: Ticket, body: str) -> None:
+    """Change a comment that is locked to a valid body, and record it."""
     previous = comment.body
     comment.edit_history = [*comment.edit_history, {"body": previous, "edited_at": now_ms()}]
     comment.body = body

@@ -1,18 +1,19 @@
 """Bringing a ticket along from another tracker, with its comments, their times and authors."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from sqlalchemy import Table, insert
+from sqlalchemy import Table, insert, select
 
 from app.audit.service import Target, record
 from app.core import ids, text
 from app.core.actor import Access, Actor, operation
-from app.database.session import Prepared, pipeline
+from app.database.session import Prepared, pipeline, session
 from app.projects.loaders import SeenProject
-from app.tickets import creating, searching
+from app.tickets import comments as discussion
+from app.tickets import creating, loaders, searching, service
 from app.tickets.creating import CreatedTicket
 from app.tickets.models import Comment
 
@@ -92,3 +93,25 @@ def import_ticket(
             )
             record(actor, "comment.created", target, comment_id=identifier, body=comment.body)
     return ImportedTicket(ticket, tuple(identifier for _, identifier, _ in ordered))
+
+
+@operation(Access.HUMAN)
+def rewrite_texts(
+    actor: Actor, reference: str, rewritten: Callable[[str], str]
+) -> list[tuple[str | None, str]]:
+    """Change the texts of an imported ticket, such as to show files that came later.
+
+    The texts, oldest first: that of the ticket, then those of comments with their ids. Raises
+    InvalidField for one that gets too long, NotFound, Gone, Forbidden.
+    """
+    ticket = loaders.writable(actor, reference)
+    body = rewritten(ticket.body)
+    service.update_ticket(actor, ticket, body=body)
+    texts: list[tuple[str | None, str]] = [(None, body)]
+    statement = select(Comment).where(Comment.ticket_id == ticket.id, Comment.deleted_at.is_(None))
+    for comment in session.scalars(statement.order_by(Comment.created_at, Comment.id)).all():
+        said = rewritten(comment.body)
+        if said != comment.body:
+            discussion.edit(actor, comment, ticket, text.filled_body(said))
+        texts.append((comment.id, said))
+    return texts

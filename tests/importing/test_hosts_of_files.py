@@ -24,9 +24,9 @@ def away(app, waits, tmp_path):
     addresses = [one.url.replace("http://127.0.0.1", "https://localhost") for one in (host, other)]
     client = ApiClient("Tracker", own.url, {"Authorization": "s3cret"}, tell=lambda _: None)
 
-    def fetch(*addresses, hosts=("localhost",), allowed="127.0.0.0/8,::1/128"):
+    def fetch(*addresses, hosts=("localhost",), public=(), allowed="127.0.0.0/8,::1/128"):
         limits = Limits(networks(allowed), str(authority), "docket")
-        downloads = FileDownloads(client, app.config["SETTINGS"], limits, hosts)
+        downloads = FileDownloads(client, app.config["SETTINGS"], limits, hosts, public)
         wanted = tuple(IssueFile(address, address, "a.txt") for address in addresses)
         issue = Issue("1", "One", files=wanted)
         report = ImportReport()
@@ -51,6 +51,8 @@ def test_where_a_token_goes_and_what_is_followed(away, waits):
     host.files["/f"] = Reply(raw=b"dark")
     assert fetch(f"{host_url}/f") == [b"dark"]
     assert tokens(host) == ["s3cret"]
+    assert fetch(f"{host_url}/f", hosts=(), public=("localhost",)) == [b"dark"]
+    assert tokens(host) == [None]
     opened = [one.readlink().name for one in Path("/dev/fd").iterdir() if one.is_symlink()]
     assert not [name for name in opened if name.startswith("imported-")]
     # To another origin a redirect goes without the token, also from the tracker itself.

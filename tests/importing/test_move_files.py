@@ -19,6 +19,7 @@ from tests.importing.jira_server import JiraServer
 from tests.importing.reading import comments, files
 from tests.importing.tracker_server import Reply
 from tests.support.statements import statements
+from tests.support.story import ok
 
 SECRET = "0123456789abcdef0123456789abcdef"
 UPLOADS = f"{PATH.removesuffix('/issues')}/uploads/{SECRET}"
@@ -190,6 +191,23 @@ def test_files_can_be_left_out_or_find_no_room(app, cast, gitlab, run, tickets, 
     for ticket in tickets().values():
         assert ticket["body"].startswith(f"[log]({address})")
         assert files(cast, ticket) == []
+    # A later run brings what is missing, once, and leaves alone what people did since.
+    changed(files_quota=used + 10_000)
+    one, two = (tickets()[title] for title in ("One", "Two"))
+    ok(cast.ada.post(f"/tickets/{one['id']}/comments", {"body": f"See {address}"}), 201)
+    ok(cast.ada.patch(f"/tickets/{one['id']}", {"body": "Mine"}))
+    assert run("--dry-run")["made"] == {"files": 2}
+    assert run()["made"] == {"files": 2}
+    [log], [other] = files(cast, one), files(cast, two)
+    [comment] = comments(cast, one)
+    assert (comment["body"], log["comment_id"]) == (
+        f"See [log.txt](/files/{log['id']})",
+        comment["id"],
+    )
+    assert tickets()["One"]["body"] == "Mine"
+    assert tickets()["Two"]["body"].startswith(f"[log](/files/{other['id']})")
+    assert other["comment_id"] is None
+    assert run()["made"] == {}
 
 
 def test_many_files_are_stored_in_portions(app, gitlab, run, monkeypatch):
@@ -233,9 +251,10 @@ def test_it_goes_on_where_files_cannot_be_had(cast, gitlab, run, tickets, monkey
     assert "again in 1500 minutes" in output
     assert "1 x file not imported: no answer" in output
     assert "     4 stories" in output
-    for iid in range(5, 13):
+    for iid in (2, *range(5, 13)):
         gitlab.files[f"{UPLOADS}/{iid}.txt"] = Reply(raw=b"light" * iid)
-    assert run()["made"] == {"stories": 8, "files": 8}
+    # Also the file that could not be had before.
+    assert run()["made"] == {"stories": 8, "files": 9}
     gitlab.issue(
         13,
         title="Last",

@@ -66,8 +66,9 @@ class ApiConnection:
     headers: dict[str, str]
     limit_rule: LimitRule | None
     source: dict[str, Any]
-    # Hosts beside that of the API that hold files and take the token.
+    # Hosts beside that of the API that hold files and take the token, and those that take none.
     file_hosts: tuple[str, ...] = ()
+    public_hosts: tuple[str, ...] = ()
 
 
 def _since(_context: Any, _option: Any, value: str | None) -> int | None:
@@ -163,6 +164,7 @@ def import_github(options: MoveOptions, repository: str, url: str) -> None:
         github.limit_rule,
         {"tracker": "github", "url": url, "repository": repository.casefold()},
         github.file_hosts(url.rstrip("/")),
+        (github.PUBLIC_FILE_HOST,),
     )
     _move(
         options,
@@ -308,8 +310,11 @@ def _move(
         _download(tracker, file)
         supply = None
         if options.files and not options.dry_run:
-            allowed = limits(current_app)
-            supply = FileDownloads(client, settings, allowed, connection.file_hosts)
+            # The authorities of webhooks are not those of trackers.
+            allowed = replace(limits(current_app), ca_bundle=options.ca_bundle)
+            supply = FileDownloads(
+                client, settings, allowed, connection.file_hosts, connection.public_hosts
+            )
         report = _import(options, tracker, file, actor, project_id, usernames, supply)
         is_done = not options.dry_run
     except KeyboardInterrupt as interrupt:

@@ -1,7 +1,7 @@
 """Downloading the files of issues, by the rules of uploads, and from known hosts alone.
 
-The token goes to the tracker's own host and to the hosts where the tracker keeps files, as its
-documentation says. A redirect leads anywhere public, over https and without the token; what is
+The token goes to the tracker's own host and to the hosts where the tracker keeps private files, as
+its documentation says. A redirect leads anywhere public, over https and without the token; what is
 connected to is checked as for webhooks.
 """
 
@@ -103,15 +103,21 @@ class _Download:
 
 
 class FileDownloads:
-    """Files of one tracker; ``hosts`` are those, beside its own, that take its token."""
+    """Files of one tracker, from its host, ``hosts`` that take its token, and ``public_hosts``."""
 
     def __init__(
-        self, client: ApiClient, settings: Settings, limits: Limits, hosts: Sequence[str]
+        self,
+        client: ApiClient,
+        settings: Settings,
+        limits: Limits,
+        hosts: Sequence[str],
+        public_hosts: Sequence[str] = (),
     ) -> None:
         self._client = client
         self._settings = settings
         self._limits = limits
         self._hosts = frozenset(hosts)
+        self._public_hosts = frozenset(public_hosts)
         self._failures = 0
 
     @contextmanager
@@ -198,7 +204,10 @@ class FileDownloads:
                 raise
             except TrackerError as error:
                 raise self._failed(error, messages.NO_ANSWER) from error
-        if urlsplit(source).hostname not in self._hosts:
+        host = urlsplit(source).hostname
+        if host in self._public_hosts:
+            return self._from_elsewhere(source, {}, download)
+        if host not in self._hosts:
             raise FileRefused(messages.ON_ANOTHER_HOST)
         try:
             return self._from_elsewhere(source, self._client.headers, download)

@@ -35,6 +35,8 @@ _REPOSITORY = re.compile(r"[A-Za-z0-9-]{1,100}/[\w.-]{1,100}")
 _DUPLICATE = re.compile(r"^\s*duplicate of #(\d{1,9})\b", re.IGNORECASE | re.MULTILINE)
 _CLOSES = re.compile(r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?\s+#(\d{1,9})\b", re.IGNORECASE)
 _REFERENCE = re.compile(r"(?<![\w/#&])([A-Za-z0-9-]{1,100}/[\w.-]{1,100})?#(\d{1,9})\b")
+# Images of the past, which everybody can read.
+PUBLIC_FILE_HOST = "user-images.githubusercontent.com"
 _USER_IMAGE = r"https://user-images\.githubusercontent\.com/\d{1,12}/[\w.%-]{1,300}"
 _ISSUE_FIELDS = (
     *("number", "title", "body", "html_url", "state", "state_reason", "created_at", "updated_at"),
@@ -53,7 +55,7 @@ def headers(token: str) -> dict[str, str]:
 
 def file_hosts(base: str) -> tuple[str, ...]:
     """Where files are, beside the host of the API: the site takes the tokens of its API."""
-    return ("github.com", "user-images.githubusercontent.com") if base == BASE else ()
+    return ("github.com",) if base == BASE else ()
 
 
 def file_pattern(base: str, repository: str) -> re.Pattern[str]:
