@@ -88,7 +88,10 @@ def add_to_comment(actor: Actor, comment_id: str, file: PreparedFile | None) -> 
 def add_to_page(actor: Actor, page_id: str, file: PreparedFile | None) -> dict[str, Any]:
     """Add a file to a wiki page. Raises InvalidField ``quota_exceeded``."""
     found = wiki.writable(actor, page_id)
-    return _add(actor, file, wiki.target(found), page_id=found.id)
+    added = _add(actor, file, wiki.target(found), page_id=found.id)
+    if found.project_id is not None:
+        bot_rules.count_creation(actor, found.project_id)
+    return added
 
 
 def _add(

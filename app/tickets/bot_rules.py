@@ -12,7 +12,7 @@ gives a live ticket a state calls ``check_entry``: creating, moving and restorin
 from dataclasses import dataclass
 from typing import TypedDict
 
-from sqlalchemy import Integer, bindparam, func, literal_column, select
+from sqlalchemy import Integer, bindparam, column, func, literal_column, select, table
 
 from app.accounts.models import User
 from app.audit.service import Target, record
@@ -20,6 +20,7 @@ from app.core import ids
 from app.core.actor import SYSTEM, Actor
 from app.core.clock import MINUTE_MS, now_ms
 from app.core.errors import Forbidden
+from app.database.columns import Id
 from app.database.session import Prepared, by_id, session
 from app.database.versions import touch
 from app.files.models import StoredFile
@@ -80,14 +81,17 @@ _comments = (
     .limit(_MOST)
     .subquery()
 )
+# The wiki is above this package.
+_pages = table("wiki_pages", column("id", Id), column("project_id", Id))
 _files = (
     select(StoredFile.id)
-    .join(Ticket, Ticket.id == StoredFile.ticket_id)
+    .outerjoin(Ticket, Ticket.id == StoredFile.ticket_id)
+    .outerjoin(_pages, _pages.c.id == StoredFile.page_id)
     .where(
         # The id begins with the time.
         StoredFile.id >= bindparam("first_id"),
         StoredFile.uploader_user_id == bindparam("bot_id"),
-        Ticket.project_id == bindparam("project_id"),
+        func.coalesce(Ticket.project_id, _pages.c.project_id) == bindparam("project_id"),
     )
     .limit(_MOST)
     .subquery()
@@ -102,7 +106,7 @@ _CREATED = Prepared(
 
 
 def count_creation(actor: Actor, project_id: str) -> None:
-    """Count what the actor just created: a ticket, a comment, or a file on one.
+    """Count what the actor just created: a ticket, a comment, or a file on one or on a page.
 
     A bot that created too much is paused.
     """

@@ -53,13 +53,15 @@ def test_the_default_is_a_hundred(cast: Cast, app):
     }
 
 
-def test_files_of_tickets_and_comments_count(cast: Cast):
+def test_files_of_tickets_comments_and_pages_count(cast: Cast):
     limit(cast, 3)
     path = f"/tickets/{make_ticket(cast.ada, cast.open_project)['id']}"
     comment = ok(cast.smith.post(f"{path}/comments", {"body": "Look"}), 201)["id"]
-    for number in range(3):
+    page = {"title": "Lamps", "body": "x", "project_id": cast.open_project}
+    page_id = ok(cast.ada.post("/wiki/pages", page), 201)["id"]
+    for place in (path, f"/comments/{comment}", f"/wiki/pages/{page_id}"):
         assert not smith_is_paused(cast)
-        add_file(cast.smith, f"/comments/{comment}" if number else path, bytes([65 + number]))
+        add_file(cast.smith, place, place.encode())
     assert smith_is_paused(cast)
     # Those of others do not, nor those of people.
     ok(cast.ada.patch(f"/bots/{cast.smith.user_id}", {"is_paused": False}))
