@@ -23,8 +23,8 @@ from app.web.render import go, page
 pages = Blueprint("feeds_pages", __name__)
 
 FEEDS = "/profile/feeds"
-# More than the form offers.
-MOST_SHOWN = 500
+# Feeds on one page.
+SHOWN = 200
 
 
 @pages.get(FEEDS)
@@ -36,12 +36,15 @@ def _show(address: str = "", refused: str = "", status: int = 200) -> Response:
     """One's feeds, and the form for another; the address of a new one is shown in this answer."""
     if address:
         g.shows_secret = True
-    with reading():
-        feeds = [
-            {**feed, "name": _name(feed["kind"], feed["project_key"])}
-            for feed in service.list_feeds(actor(), limit=MOST_SHOWN, cursor=None).data
-        ]
-        projects = offered_projects()
+    cursor = None if address else request.args.get("cursor") or None
+    try:
+        with reading():
+            listed = service.list_feeds(actor(), limit=SHOWN, cursor=cursor)
+            projects = offered_projects()
+    except InvalidField:
+        # The cursor is broken: start at the first page.
+        return go(FEEDS)
+    feeds = [{**one, "name": _name(one["kind"], one["project_key"])} for one in listed.data]
     options = [("calendar", _name(FeedKind.CALENDAR, None))]
     for one in projects:
         options += [(f"{kind}:{one['key']}", _name(kind, one["key"])) for kind in FeedKind]
@@ -49,6 +52,8 @@ def _show(address: str = "", refused: str = "", status: int = 200) -> Response:
     return page(
         "feeds/index.html",
         feeds=feeds,
+        here=f"{FEEDS}?cursor={cursor}" if cursor else "",
+        next_cursor=listed.next_cursor,
         options=options,
         chosen=f"calendar:{asked}" if asked else "calendar",
         address=address,

@@ -11,7 +11,7 @@ from sqlalchemy import text as sql
 from werkzeug.test import Client
 
 from app.database.session import reading, session
-from app.feeds import service
+from app.feeds import pages, service
 from app.feeds.writing import folded
 from tests.support.story import events, make_ticket, ok
 from tests.web.conftest import ada
@@ -161,6 +161,19 @@ def test_the_address_is_shown_once_and_replaced_by_the_next(app, cast, ada, clie
     kinds = [event.event_type for event in events(app) if event.event_type.startswith("feed.")]
     assert kinds == ["feed.created", "feed.revoked", "feed.created"]
     assert token not in str([event.payload for event in events(app)])
+
+
+def test_the_list_has_pages(ada, subscribe, monkeypatch):
+    monkeypatch.setattr(pages, "SHOWN", 2)
+    for about in ("calendar", "calendar:OPEN", "activity:OPEN"):
+        subscribe(about)
+    first = ada.get("/profile/feeds").text
+    (newer,) = re.findall(r'href="([^"]+)">Newer<', first)
+    last = ada.get(newer).text
+    assert [len(re.findall("/revoke", page)) for page in (first, last)] == [2, 1]
+    assert ">Newer<" not in last
+    assert '<a class="button tiny" href="/profile/feeds">Oldest<' in last
+    assert ada.get("/profile/feeds?cursor=broken").location == "/profile/feeds"
 
 
 def test_the_token_is_kept_as_a_hash_alone(app, subscribe):
