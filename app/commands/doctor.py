@@ -143,8 +143,12 @@ def _database(settings: Settings) -> Iterator[Finding]:
         else:
             number = session.scalar(text("SHOW server_version"))
             yield Finding("database", messages.postgresql(number))
-        behind = "" if version == newest else messages.UPGRADE
-        yield Finding("schema", messages.revision(version, newest), behind)
+        # Revisions are numbers of four digits.
+        is_newer = version is not None and version > newest
+        remedy = messages.MADE_BY_A_NEWER_RELEASE if is_newer else messages.UPGRADE
+        yield Finding(
+            "schema", messages.revision(version, newest), "" if version == newest else remedy
+        )
         humans = session.scalar(select(func.count()).where(User.type == UserType.HUMAN.value))
         remedy = "" if humans else messages.SET_UP
         yield Finding("people", f"{humans}", remedy)

@@ -98,6 +98,9 @@ def postgresql(version: str | None) -> str:
 
 RESTORE_BACKUP = "Restore a backup."
 UPGRADE = "Start the server, or run 'flask db upgrade'."
+MADE_BY_A_NEWER_RELEASE = (
+    "A newer release made this database. Start that release, or restore the backup made before it."
+)
 
 
 def revision(version: str | None, newest: str) -> str:

@@ -16,10 +16,11 @@ from app.config import Settings
 from app.database.session import db
 from app.exporting.copying import tables
 from tests.conftest import REAL_DATA
+from tests.support.authenticator import Authenticator
 from tests.support.forking import FORKED
 from tests.support.postgres import unused_name
 from tests.support.serving import ROOT, refused_start, serving, unused_port
-from tests.support.workspace import Owner, owner_of
+from tests.support.workspace import SETUP, Owner, owner_of
 
 pytestmark = pytest.mark.slow
 
@@ -33,6 +34,8 @@ FORMS = {
 }
 # What they and reactions are kept in; the rank of a ticket is a column.
 ARRANGED = ("ticket_templates", "saved_views", "ticket_mutes", "comment_reactions")
+# It has a passkey of the owner.
+DEVICE = Authenticator()
 
 
 def command(instance, *args, code=0, **settings):
@@ -107,6 +110,11 @@ def once_used(tmp_path_factory):
         owner.call("PATCH", f"/projects/{project}", {"sign_off": True, "bot_creation_limit": 50})
         state = {"name": "Limited", "category": "active", "wip_limit": 2}
         owner.call("POST", f"/projects/{project}/workflow-states", state)
+        password = {"current_password": SETUP["password"]}
+        begun = owner.call("POST", "/users/me/passkeys/options", password)
+        DEVICE.origin = f"http://localhost:{served.port}"
+        made = {"name": "Phone", "state": begun["state"], **DEVICE.make(begun["options"])}
+        owner.call("POST", "/users/me/passkeys", made)
         for page, form in FORMS.items():
             kind = "application/x-www-form-urlencoded"
             sent = {"Cookie": owner.cookie, "Content_Type": kind}
@@ -115,6 +123,15 @@ def once_used(tmp_path_factory):
         assert served.stop() == 0
     command(instance, "audit", "checkpoint")
     return instance, owner.cookie
+
+
+def logs_in_with_a_passkey(served):
+    """Whether the passkey of the owner, who is told by name, still works at another server."""
+    DEVICE.origin = f"http://localhost:{served.port}"
+    begun = served.request("POST", "/api/v1/auth/passkey/options", {}).json
+    sent = {"state": begun["state"], **DEVICE.answer(begun["options"])}
+    answer = served.request("POST", "/api/v1/auth/passkey", sent)
+    return answer.status == 200 and answer.json["user"]["username"] == "ada"
 
 
 def is_proved(instance, **settings):
@@ -200,6 +217,7 @@ def test_a_copy_is_equal_row_by_row_and_works(cluster, used, tmp_path):
         assert owner.call("GET", "/tickets/OPS-1")["parent"]["display_id"] == "OPS-2"
         assert len(owner.call("GET", "/search?q=lantern")["data"]) == 2
         assert by_rank(owner) == [("3", "OPS-2"), ("60000000001V", "OPS-1")]
+        assert logs_in_with_a_passkey(served)
         project = owner.call("GET", "/projects")["data"][0]["id"]
         made = owner.call("POST", f"/projects/{project}/tickets", {"title": "After"})
         assert made["display_id"] == "OPS-3"
@@ -267,6 +285,7 @@ def test_a_backup_is_restored(used, tmp_path):
         assert owner.call("GET", "/tickets/OPS-1")["title"] == "Story"
         assert len(owner.call("GET", "/search?q=lantern")["data"]) == 2
         assert [display_id for _, display_id in by_rank(owner)] == ["OPS-2", "OPS-1"]
+        assert logs_in_with_a_passkey(served)
     empty = tmp_path / "empty.db"
     empty.touch()
     nothing = tmp_path / "nothing"
@@ -284,11 +303,17 @@ def test_the_way_back_to_the_release_before_is_the_backup_of_before(used, tmp_pa
         newer.execute("UPDATE alembic_version SET version_num = '9999'")
     said = refused_start(instance, unused_port(), SECRET_KEY=KEY)
     assert "Cannot use the database" in said
+    assert "A newer release made this database." in command(instance, "doctor", code=1)
+    # A checkpoint that the newer release made.
+    checkpoints = instance / "audit_checkpoints.jsonl"
+    kept = checkpoints.read_text()
+    checkpoints.write_text(kept + kept.replace('"sequence":1,', '"sequence":2,'))
     aside = instance / "newer"
     aside.mkdir()
-    for path in instance.glob("docket.db*"):
+    for path in (*instance.glob("docket.db*"), checkpoints):
         path.rename(aside / path.name)
     command(instance, "restore-backup", str(file))
+    assert is_proved(instance)
     with serving(instance, SECRET_KEY=KEY, command=FORKED) as served:
         owner = Owner(served, cookie)
         assert owner.call("GET", "/tickets/OPS-1")["title"] == "Story"
