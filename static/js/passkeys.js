@@ -31,7 +31,10 @@ async function begin(path, body) {
   const answer = await fetch(API + path, options).catch(() => null);
   const told = await answer?.json().catch(() => null);
   if (!told) throw new Error("The server did not respond. Try again.");
-  if (!answer.ok) throw new Error(told.error.message);
+  if (!answer.ok) {
+    const { message, details } = told.error;
+    throw Object.assign(new Error(message), { field: details?.errors?.[0].field });
+  }
   const asked = told.options;
   asked.challenge = bytes(asked.challenge);
   if (asked.user) asked.user.id = bytes(asked.user.id);
@@ -106,7 +109,7 @@ function watchAdd() {
       send(add, { state, client_data: text(clientDataJSON), attestation: text(attestationObject) });
     } catch (error) {
       refuse(problem, error);
-      (error.name === "Error" ? password : name).focus();
+      (error.name === "Error" ? (add.elements[error.field] ?? password) : name).focus();
     }
   });
 }
