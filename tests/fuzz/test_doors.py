@@ -21,6 +21,7 @@ from app.sign_on.service import CALLBACK
 from tests.files.hostile import picture
 from tests.integrations.deliveries import FORGES, Connected, checked, pull_request, push, signed
 from tests.sign_on.provider import CLIENT, SECRET, Provider
+from tests.support.authenticator import Authenticator, decoded, encoded
 from tests.support.sizes import IS_LONG
 from tests.support.story import make_ticket, ok
 
@@ -119,6 +120,7 @@ def _everything_is_on(app, monkeypatch):
         before,
         smtp_url="smtp://127.0.0.1:9",
         mail_from="docket@example.org",
+        metrics_token="a token of sixteen",
         oidc_issuer=provider.issuer,
         oidc_client_id=CLIENT,
         oidc_client_secret=SECRET,
@@ -237,3 +239,47 @@ def test_links_feeds_and_choices(app, cast):
     assert {200, 404, 422} <= doors.seen
     assert {200, 303, 422} <= ada.seen
     assert 503 not in doors.seen | ada.seen
+
+
+def altered(answer):
+    """What a device answered, with up to two parts scrambled or replaced."""
+    answer = {name: value for name, value in answer.items() if value is not None}
+    for name in CHANCE.sample(sorted(answer), CHANCE.choice([0, 1, 1, 2])):
+        kept = encoded(scrambled(decoded(answer[name])))
+        answer[name] = kept if CHANCE.random() < 0.7 else word()
+    return answer
+
+
+@pytest.mark.one_database
+def test_passkeys_codes_and_metrics(app, cast):
+    carol = {"username": "carol", "password": "correct horse battery"}
+    ok(cast.ada.post("/users", carol), 201)
+    person, doors = Doors(app.test_client()), Doors(app.test_client())
+    person.ask("POST", "/api/v1/auth/login", json=carol)
+    password = {"current_password": carol["password"]}
+    own = "/api/v1/users/me/passkeys"
+    begun = person.ask("POST", f"{own}/options", json=password).json
+    person.ask("POST", "/api/v1/users/me/totp", json=password)
+    device = Authenticator()
+    made = device.make(begun["options"])
+    for number in range(EACH):
+        sent = {"name": word(), "state": begun["state"], **altered(made)}
+        person.ask("POST", own, json=sent if number else {**sent, **made, "name": "Key"})
+        code = json.dumps({"code": CHANCE.choice(ODD)})
+        confirm = "/api/v1/users/me/totp/confirm"
+        person.ask("POST", confirm, data=code, content_type="application/json")
+        asked = doors.ask("POST", "/api/v1/auth/passkey/options", json={}).json
+        device.count += 1
+        right = device.answer(asked["options"])
+        answer = {"state": asked["state"], **(altered(right) if number else right)}
+        if number % 2:
+            doors.ask("POST", "/login", data=answer, headers=HTML)
+        else:
+            doors.ask("POST", "/api/v1/auth/passkey", json=answer)
+        presented = {"Authorization": f"Bearer {word()}".encode("latin-1", "replace")[:300]}
+        presented = {name: value.decode("latin-1") for name, value in presented.items()}
+        if presented["Authorization"].isprintable():
+            doors.ask("GET", "/metrics", headers=presented)
+    assert {201, 422} <= person.seen
+    assert {200, 401} <= doors.seen
+    assert 503 not in person.seen | doors.seen
