@@ -73,6 +73,11 @@ def test_every_make_target_that_is_named_exists():
         assert named <= targets, name
 
 
+@pytest.mark.parametrize(("name", "most"), [("ARCHITECTURE.md", 200), ("PERFORMANCE.md", 120)])
+def test_reference_documents_stay_short(name, most):
+    assert len(text(name).splitlines()) <= most
+
+
 def test_no_document_names_a_place_outside():
     pages = [f"docs/{path.relative_to(ROOT / 'docs')}" for path in (ROOT / "docs").rglob("*.md")]
     for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", *pages):
