@@ -7,11 +7,15 @@ and checked by the database, and then rolls it back.
 import io
 import json
 import re
+import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from flask import Flask
@@ -22,6 +26,7 @@ from werkzeug.test import TestResponse
 from app.accounts.models import Passkey
 from app.core import ids
 from app.database.session import session
+from app.files import images
 from app.search import index
 from app.webhooks import outbox
 from app.webhooks.attempts import DeliveryOutcome
@@ -233,7 +238,28 @@ def _deleted(ada: Caller, project: str, word: str) -> dict[str, str]:
 
 def _add_image(ada: Caller, path: str, word: str) -> str:
     """A small image whose name is the word; its id."""
-    return str(add_file(ada, path, IMAGE, f"{word}.gif")["id"])
+    with patch.object(images, "encoded", _encoded_before):
+        return str(add_file(ada, path, IMAGE, f"{word}.gif")["id"])
+
+
+@cache
+def _encoded_image(encode: Callable[[Path, int], Any]) -> tuple[Any, bytes, bytes]:
+    with tempfile.TemporaryDirectory() as directory:
+        source = Path(directory) / "one.gif"
+        source.write_bytes(IMAGE)
+        made = encode(source, 1_000_000)
+        return made, made.path.read_bytes(), made.thumbnail.read_bytes()
+
+
+def _encoded_before(
+    source: Path, _most_bytes: int, encode: Callable[[Path, int], Any] = images.encoded
+) -> images.EncodedImage:
+    """What the encoder made of the image once: its process takes longer than all else."""
+    made, image, thumbnail = _encoded_image(encode)
+    paths = source.with_suffix(".image"), source.with_suffix(".small")
+    for path, content in zip(paths, (image, thumbnail), strict=True):
+        path.write_bytes(content)
+    return images.EncodedImage(*paths, made.media_type, made.width, made.height)
 
 
 def _global(ada: Caller, hub: dict[str, Any]) -> dict[str, str]:

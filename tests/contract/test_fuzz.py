@@ -58,6 +58,8 @@ def _known(cast, operation_id):
     people = [ada.user_id, cast.bo.user_id, cast.smith.user_id]
     tickets = [ticket["id"], ticket["display_id"], epic["id"]]
     made = {}
+    if operation_id.startswith("files."):
+        made["/files/"] = [add_file(ada, path)["id"], add_file(ada, path, IMAGE, "a.gif")["id"]]
     if operation_id.startswith("integrations."):
         forge = {"name": "Forge", "forge": "github", "project_ids": [project]}
         made["/integrations/"] = [ok(cast.ada.post("/integrations", forge), 201)["id"]]
@@ -71,7 +73,6 @@ def _known(cast, operation_id):
         "/bots/": [cast.smith.user_id, cast.fenced.user_id],
         "/users/": people,
         "/audit/": [event],
-        "/files/": [add_file(ada, path)["id"], add_file(ada, path, IMAGE, "a.gif")["id"]],
         "/sticky-notes/": [note],
         "/wiki/pages/": [page["id"]],
         "slug_or_id": [page["id"], page["slug"]],
