@@ -5,6 +5,7 @@ from playwright.sync_api import expect
 
 from tests.browser.browser_page import WIDE, BrowserPage, watch
 from tests.browser.seed import PASSWORD
+from tests.browser.test_accessibility import findings_in_both
 
 DEVICE = {
     "protocol": "ctap2",
@@ -70,3 +71,6 @@ def test_a_passkey_is_made_and_logs_in(here, seeded):
     page.wait_for_url(f"{here.base}/inbox")
     here.go("/profile/passkeys")
     expect(page.locator(".rows")).to_contain_text("Last used")
+    page.get_by_role("link", name="Edit").click()
+    expect(page.get_by_role("button", name="Remove passkey")).to_be_visible()
+    assert findings_in_both(page) == []
