@@ -12,8 +12,8 @@ from app.accounts import arrival, identity, tones
 from app.config import Settings, settings_at_hand
 from app.core import ids, lanes, logs, measuring
 from app.core.actor import ANONYMOUS
-from app.core.context import request_id
 from app.core.errors import RequestMisdirected
+from app.core.ids import request_id
 from app.database import schema
 from app.database.connect import engine_options, prepare
 from app.database.session import db

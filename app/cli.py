@@ -15,8 +15,8 @@ from sqlalchemy.exc import OperationalError, ProgrammingError
 
 from app import messages, registry
 from app.core import ids
-from app.core.context import request_id
 from app.core.errors import DomainError, Unavailable
+from app.core.ids import request_id
 from app.database.failures import outage_in_words
 from app.serving.demo import demo_command
 from app.serving.parent import serve_command

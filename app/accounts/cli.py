@@ -7,8 +7,8 @@ from app.accounts import messages, setup
 from app.config import settings_at_hand
 from app.core import ids
 from app.core.actor import SYSTEM
-from app.core.context import request_id
 from app.core.errors import DomainError
+from app.core.ids import request_id
 from app.database import schema
 from app.database.session import reading
 

@@ -6,11 +6,10 @@ from app.accounts import invitations, mailing, messages
 from app.accounts.pages import peer
 from app.accounts.schemas import ForgotPasswordBody
 from app.config import settings_at_hand
-from app.core.context import FAILED
 from app.core.errors import NotFound, RateLimited
 from app.database.session import reading, run_write
 from app.http.current import current_request
-from app.http.flask_app import SEGMENT_KEY
+from app.http.flask_app import FAILED, SEGMENT_KEY
 from app.mail import outbox
 from app.web.forms import Form, attempt, load_form
 from app.web.guard import actor, public, write

@@ -14,8 +14,8 @@ from app.audit.catalogue import EVENTS, UNDO_OF, Category
 from app.audit.models import AuditEvent
 from app.core import ids
 from app.core.actor import SYSTEM, Actor, ActorKind
-from app.core.context import request_id, undo_of
 from app.core.errors import DomainError, OutsideAllowlist
+from app.core.ids import request_id
 from app.database.session import AfterCommitSignal, Prepared, run_write
 
 log = logging.getLogger(__name__)
@@ -57,6 +57,10 @@ class Recorded:
 # Compiled once: every write runs it, and compiling costs more than running.
 _INSERT = Prepared(insert(cast("Table", AuditEvent.__table__)))
 
+# The event that is being undone: events recorded meanwhile name it (undo/service.py).
+undo_of: ContextVar[str | None] = ContextVar("undo_of", default=None)
+# Whether recorded events go to webhooks; an import may switch that off.
+webhooks_enabled: ContextVar[bool] = ContextVar("webhooks_enabled", default=True)
 _collected: ContextVar[list[Recorded] | None] = ContextVar("collected", default=None)
 
 
@@ -69,6 +73,26 @@ def collecting() -> Iterator[list[Recorded]]:
         yield collected
     finally:
         _collected.reset(token)
+
+
+@contextmanager
+def undoing(event_id: str) -> Iterator[None]:
+    """Events recorded meanwhile name the event that they undo."""
+    token = undo_of.set(event_id)
+    try:
+        yield
+    finally:
+        undo_of.reset(token)
+
+
+@contextmanager
+def telling_webhooks(is_enabled: bool) -> Iterator[None]:
+    """Whether events recorded meanwhile go to webhooks."""
+    token = webhooks_enabled.set(is_enabled)
+    try:
+        yield
+    finally:
+        webhooks_enabled.reset(token)
 
 
 # Emitted in the process that committed an event of a ticket.

@@ -8,11 +8,12 @@ from typing import Any, TypeVar
 
 import click
 
+from app.audit.service import telling_webhooks
 from app.commands import AS, messages
 from app.core import ids
 from app.core.actor import Actor
 from app.core.clock import now_ms
-from app.core.context import on_behalf_of, telling_webhooks
+from app.core.ids import on_behalf_of
 from app.core.text import named
 from app.database.session import reading, run_write
 from app.projects.command_line import acting_human, bot_id_of, live_project_id

@@ -1,4 +1,4 @@
-"""Ids: monotonic UUIDv7 for every row, and the patterns of ids that clients send.
+"""Ids: monotonic UUIDv7 for every row, the patterns of ids that clients send, and the request's id.
 
 Inside, an id is a canonical lower-case string; only PostgreSQL stores it as ``uuid``.
 """
@@ -6,6 +6,9 @@ Inside, an id is a canonical lower-case string; only PostgreSQL stores it as ``u
 import os
 import re
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from app.core.clock import now_ms
 
@@ -66,3 +69,17 @@ def as_uuid(text: str) -> str | None:
 def is_display_id(text: str) -> bool:
     """Whether the text has the form of a ticket's display id, such as ``OPS-12``."""
     return DISPLAY_ID_PATTERN.fullmatch(text) is not None
+
+
+# The id shared by all events of one request; None outside requests (commands set their own).
+request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
+
+
+@contextmanager
+def on_behalf_of(request: str | None) -> Iterator[None]:
+    """Events recorded and lines logged meanwhile have the id of this request."""
+    token = request_id.set(request)
+    try:
+        yield
+    finally:
+        request_id.reset(token)

@@ -8,7 +8,7 @@ from typing import Any, TextIO
 import orjson
 
 from app.core.clock import iso, now_ms
-from app.core.context import request_id
+from app.core.ids import request_id
 from app.core.redaction import redact, scrub
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from flask import Blueprint, Response, g, request
 
 from app.config import settings_at_hand
-from app.core.context import FAILED
 from app.core.errors import InvalidField, NotFound
 from app.core.etag import matches
 from app.database.session import reading
@@ -14,7 +13,7 @@ from app.feeds import messages, service, writing
 from app.feeds.models import FeedKind
 from app.feeds.service import OpenedFeed
 from app.http.current import current_request
-from app.http.flask_app import SEGMENT_KEY
+from app.http.flask_app import FAILED, SEGMENT_KEY
 from app.projects.loaders import visible_by_key
 from app.projects.pages import offered_projects
 from app.web.guard import actor, public, write

@@ -20,6 +20,10 @@ from app.core.redaction import REDACTED
 
 # Where the token of an address is found, once it is taken out of that.
 SEGMENT_KEY = "docket.token"
+# In the WSGI environment: the response is sent while it is made (app/serving/wsgi.py).
+STREAMED = "docket.streamed"
+# In the WSGI environment: the request had an invalid credential, or no route.
+FAILED = "docket.failed"
 # Sizes of caches: host names, and paths with their rules. Longer paths are not cached.
 HOSTS_KEPT = 100
 PATHS_KEPT = 2000

@@ -7,8 +7,8 @@ from urllib.parse import quote
 from flask import Request, Response
 from werkzeug.http import parse_range_header
 
-from app.core.context import STREAMED
 from app.core.etag import matches
+from app.http.flask_app import STREAMED
 
 # Whatever the content is, a browser runs nothing of it.
 HEADERS = {

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from app.core.context import telling_webhooks
+from app.audit.service import telling_webhooks
 from app.database.session import reading
 from app.importing import dates, formats, messages, table
 from app.importing.command_options import NAMED_USERS, json_pairs, named_users, pairs

@@ -6,7 +6,7 @@ from typing import Any
 
 from flask import Blueprint, Response, g, request
 
-from app.core.context import telling_webhooks
+from app.audit.service import telling_webhooks
 from app.core.errors import Gone, NotFound
 from app.core.lanes import Lane, require
 from app.database.session import reading

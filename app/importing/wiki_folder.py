@@ -19,9 +19,9 @@ from pathlib import Path
 import click
 from sqlalchemy import select
 
+from app.audit.service import telling_webhooks
 from app.core import text
 from app.core.actor import Actor
-from app.core.context import telling_webhooks
 from app.core.errors import DomainError
 from app.database.session import reading, savepoint, session, transaction
 from app.importing import messages

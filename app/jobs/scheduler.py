@@ -10,8 +10,8 @@ from flask import Flask
 from app.accounts import failure_windows, read_notes
 from app.accounts.answering import answer_receipts
 from app.config import Settings
-from app.core.context import request_id
 from app.core.errors import Unavailable
+from app.core.ids import request_id
 from app.database.session import run_write
 from app.jobs.checkpointing import CHECK_SECONDS, Checkpointer
 from app.jobs.sweeping import INTERVAL_MINUTES, SWEEPERS, sweep

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from flask import Flask
 
 from app.config import Settings
-from app.core.context import request_id
 from app.core.errors import Unavailable
+from app.core.ids import request_id
 from app.database.session import reading, run_write, session
 from app.mail import messages, outbox, writing
 from app.mail.models import Mail

@@ -5,10 +5,10 @@ from flask import Blueprint, Response, request
 from app.accounts import users
 from app.accounts.builders import user_json
 from app.accounts.mail_pages import presented
-from app.core.context import FAILED
 from app.core.errors import InvalidField, NotFound
 from app.database.session import reading, run_write
 from app.http.current import current_request
+from app.http.flask_app import FAILED
 from app.mail import outbox
 from app.notices import service
 from app.web.guard import actor, public, write

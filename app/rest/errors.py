@@ -9,8 +9,9 @@ from sqlalchemy.exc import DBAPIError
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from app.core import errors
-from app.core.context import FAILED, request_id
+from app.core.ids import request_id
 from app.database.failures import is_outage
+from app.http.flask_app import FAILED
 from app.rest import messages
 from app.rest.answers import error_response
 

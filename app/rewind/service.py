@@ -15,9 +15,8 @@ from sqlalchemy import select
 
 from app.accounts.models import User, UserType
 from app.audit.models import AuditEvent
-from app.audit.service import Recorded, collecting
+from app.audit.service import Recorded, collecting, undoing
 from app.core.actor import Access, Actor, operation
-from app.core.context import undoing
 from app.core.errors import Conflict, DomainError, InvalidField, NotFound
 from app.database.locks import Lock, acquire
 from app.database.session import by_id, savepoint, session

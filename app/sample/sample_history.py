@@ -13,8 +13,8 @@ from typing import Any
 from app.audit.service import refused
 from app.core import ids
 from app.core.actor import Actor
-from app.core.context import on_behalf_of
 from app.core.errors import DomainError
+from app.core.ids import on_behalf_of
 from app.mcp import parameters, tool_log
 from app.mcp.jsonrpc import refusal
 from app.mcp.registry import Catalog, ToolCall

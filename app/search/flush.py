@@ -8,8 +8,8 @@ import threading
 
 from flask import Flask
 
-from app.core.context import request_id
 from app.core.errors import Unavailable
+from app.core.ids import request_id
 from app.search import index
 
 log = logging.getLogger(__name__)

@@ -17,8 +17,8 @@ from flask import Flask
 
 from app.audit.service import ticket_event_committed
 from app.core.actor import Actor
-from app.core.context import request_id
 from app.core.errors import Unavailable
+from app.core.ids import request_id
 from app.core.waiting import NewsAwaited, Waiting
 from app.database.session import reading
 from app.inbox.awaited_news import NewsWatch

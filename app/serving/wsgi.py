@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote_to_bytes
 from wsgiref.types import WSGIApplication
 
-from app.core.context import FAILED, STREAMED
+from app.http.flask_app import FAILED, STREAMED
 
 Message = dict[str, Any]
 Environ = dict[str, Any]

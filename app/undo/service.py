@@ -13,8 +13,8 @@ from sqlalchemy import Select, func, literal, select, tuple_
 
 from app.audit.catalogue import UNDONE_AT_ONCE
 from app.audit.models import AuditEvent
+from app.audit.service import undoing
 from app.core.actor import Access, Actor, operation
-from app.core.context import undoing
 from app.core.errors import DomainError, Forbidden, NotFound
 from app.core.ids import as_uuid
 from app.database.session import by_id, savepoint, session

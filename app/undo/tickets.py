@@ -8,8 +8,8 @@ from app.audit.catalogue import UNDO_OF, Category
 from app.audit.models import AuditEvent
 from app.core import text
 from app.core.actor import Actor
-from app.core.context import request_id
 from app.core.errors import NotFound
+from app.core.ids import request_id
 from app.database.session import session
 from app.projects.models import Label, WorkflowState
 from app.tickets import links, loaders, relations, service, watchers

@@ -13,9 +13,9 @@ from flask.ctx import AppContext
 from flask.globals import app_ctx
 
 from app.core.actor import Actor
-from app.core.context import STREAMED
 from app.database.session import reading
 from app.http.current import application, current_request
+from app.http.flask_app import STREAMED
 from app.web.guard import Who, actor
 
 # A longer download is broken off.

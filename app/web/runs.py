@@ -6,7 +6,7 @@ from typing import Any
 
 from app.config import settings_at_hand
 from app.core.actor import Actor
-from app.core.context import request_id
+from app.core.ids import request_id
 from app.http.current import current_g
 
 _ID_LENGTH = 36

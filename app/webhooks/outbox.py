@@ -11,11 +11,10 @@ from typing import Any, cast
 
 from sqlalchemy import Table, bindparam, exists, func, insert, or_, select
 
-from app.audit.service import Recorded
+from app.audit.service import Recorded, webhooks_enabled
 from app.core import ids
 from app.core.actor import SYSTEM, Actor
 from app.core.clock import now_ms
-from app.core.context import webhooks_enabled
 from app.database.locks import Lock, acquire, database_ms
 from app.database.session import AfterCommitSignal, Prepared, session, unit_values
 from app.webhooks import attempts, deliveries, messages, pending

@@ -18,8 +18,8 @@ from app.audit.service import record
 from app.core import ids
 from app.core.actor import Access, Actor, operation
 from app.core.clock import now_ms
-from app.core.context import request_id
 from app.core.errors import Conflict, Unavailable
+from app.core.ids import request_id
 from app.core.lanes import Lane, require
 from app.database.locks import Lock, acquire
 from app.database.session import reading, run_write, session

@@ -17,8 +17,8 @@ from functools import partial
 from flask import Flask
 
 from app.core.clock import now_ms
-from app.core.context import request_id
 from app.core.errors import Unavailable
+from app.core.ids import request_id
 from app.database.session import reading, run_write
 from app.webhooks import messages, outbox
 from app.webhooks.attempts import DeliveryAttempt, DeliveryOutcome

@@ -9,8 +9,8 @@ from app.audit.catalogue import EVENTS
 from app.audit.service import WORKSPACE_ID, Target, record, record_separately
 from app.core import ids
 from app.core.actor import ANONYMOUS, SYSTEM, Actor, ActorKind
-from app.core.context import request_id
 from app.core.errors import ReadOnlyBot
+from app.core.ids import request_id
 from app.database.session import run_write, session, transaction
 from tests.support.story import event_types, events, make_ticket
 

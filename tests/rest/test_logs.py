@@ -8,7 +8,7 @@ import pytest
 
 from app.accounts import credentials
 from app.core import logs
-from app.core.context import on_behalf_of
+from app.core.ids import on_behalf_of
 from app.core.logs import JsonFormatter, Lines
 from tests.support.story import events, make_ticket, ok
 

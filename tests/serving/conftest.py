@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.core.context import STREAMED
+from app.http.flask_app import STREAMED
 from app.serving import asgi, uploads
 from app.serving.asgi import Application
 

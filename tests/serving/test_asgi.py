@@ -7,9 +7,9 @@ from contextvars import ContextVar
 import pytest
 from flask import has_app_context
 
-from app.core.context import FAILED, STREAMED
 from app.core.errors import RateLimited, RequestTimeout, RequestTooLarge
 from app.core.lanes import Lane, require
+from app.http.flask_app import FAILED, STREAMED
 from app.serving import asgi, client_limits, uploads
 from tests.serving.conftest import LIMIT, Client, Wsgi, ask, read_failed, scope
 

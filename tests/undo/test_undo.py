@@ -3,8 +3,8 @@
 import pytest
 
 from app.audit.catalogue import REVERSIBLE, UNDO_OF
+from app.audit.service import undo_of
 from app.core.actor import Actor, ActorKind
-from app.core.context import undo_of
 from app.core.errors import Conflict, Forbidden, InvalidField, NotFound
 from app.undo.service import REVERSALS, Ending, undo_event, undo_request
 from tests.support.cast import in_app

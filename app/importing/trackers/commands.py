@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 import click
 from flask import current_app
 
+from app.audit.service import telling_webhooks
 from app.config import Settings
 from app.core.actor import Actor
 from app.core.clock import iso
-from app.core.context import telling_webhooks
 from app.database.session import reading
 from app.importing import dates, messages
 from app.importing.command_options import NAMED_USERS, named_users

@@ -11,9 +11,8 @@ from flask import Response, request
 from werkzeug.datastructures import MultiDict
 
 from app.core.actor import Actor
-from app.core.context import request_id
 from app.core.errors import DomainError, InvalidField
-from app.core.ids import as_uuid
+from app.core.ids import as_uuid, request_id
 from app.database.idempotency import StoredAnswer
 from app.database.session import reading
 from app.projects import labels as project_labels
