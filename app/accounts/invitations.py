@@ -35,7 +35,7 @@ from app.core import text
 from app.core.actor import ANONYMOUS, Access, Actor, operation
 from app.core.clock import now_ms
 from app.core.errors import Conflict, Forbidden, InvalidField, NotFound
-from app.core.redaction import REDACTED
+from app.core.logs import REDACTED
 from app.database.session import reading, run_write, session
 from app.mail import outbox
 from app.mail.models import MailKind

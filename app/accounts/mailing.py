@@ -12,7 +12,7 @@ from app.config import settings_at_hand
 from app.core.actor import SYSTEM, Access, Actor, operation
 from app.core.clock import DAY_MS, HOUR_MS, now_ms
 from app.core.errors import Conflict, NotFound, RateLimited
-from app.core.redaction import REDACTED
+from app.core.logs import REDACTED
 from app.database.session import session
 from app.mail import outbox, writing
 from app.mail.models import Mail, MailKind

@@ -9,7 +9,7 @@ from app.accounts import messages
 from app.accounts.models import User
 from app.core import text
 from app.core.errors import Conflict, InvalidField
-from app.core.redaction import REDACTED
+from app.core.logs import REDACTED
 from app.database.session import session
 
 USERNAME_LENGTH = 64

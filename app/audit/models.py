@@ -80,7 +80,7 @@ class ToolInvocation(Base):
     id: Mapped[str] = id_key()
     bot_user_id: Mapped[str] = mapped_column(Id)
     tool_name: Mapped[str] = mapped_column(short_text(128))
-    # Redacted and truncated (``core.redaction``).
+    # Redacted and truncated (``core.logs``).
     arguments: Mapped[Any] = mapped_column(JSON)
     # ``ok`` or the code of the error.
     result_status: Mapped[str] = mapped_column(short_text(64))

@@ -17,7 +17,7 @@ from app.core.actor import Access, Actor, operation
 from app.core.clock import iso
 from app.core.errors import Gone, InvalidField, NotFound
 from app.core.ids import as_uuid
-from app.core.redaction import REDACTED
+from app.core.logs import REDACTED
 from app.database.pagination import Page, page
 from app.database.session import AnyRow, Prepared, session
 from app.feeds import messages

@@ -16,7 +16,7 @@ from werkzeug.routing import MapAdapter, Rule
 from werkzeug.sansio.http import parse_cookie
 from werkzeug.utils import cached_property
 
-from app.core.redaction import REDACTED
+from app.core.logs import REDACTED
 
 # Where the token of an address is found, once it is taken out of that.
 SEGMENT_KEY = "docket.token"

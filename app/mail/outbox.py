@@ -16,7 +16,7 @@ from app.config import settings_at_hand
 from app.core import ids
 from app.core.actor import Access, Actor, operation
 from app.core.clock import HOUR_MS, MINUTE_MS, now_ms
-from app.core.redaction import scrub
+from app.core.logs import scrub
 from app.database.locks import Lock, acquire
 from app.database.pagination import Page, page
 from app.database.session import AfterCommitSignal, session

@@ -14,7 +14,7 @@ from app.core.actor import ANONYMOUS, Actor
 from app.core.clock import iso
 from app.core.errors import DomainError, InvalidCredentials, InvalidField, NotFound, Unavailable
 from app.core.lanes import require
-from app.core.redaction import scrub
+from app.core.logs import scrub
 from app.core.waiting import NewsAwaited
 from app.database import idempotency, pagination
 from app.database.session import reading, run_write

@@ -17,7 +17,7 @@ from app.audit.service import Target, record
 from app.core import ids
 from app.core.actor import Actor
 from app.core.ids import on_behalf_of, request_id
-from app.core.redaction import redact, scrub
+from app.core.logs import redact, scrub
 from app.database.columns import Id
 from app.database.group_commit import GroupCommit
 from app.database.session import Prepared

@@ -18,7 +18,7 @@ from app.core.actor import Access, Actor, operation
 from app.core.clock import now_ms
 from app.core.errors import InvalidField, NotFound
 from app.core.ids import as_uuid
-from app.core.redaction import REDACTED
+from app.core.logs import REDACTED
 from app.database.columns import Id, Moment, one_of, short_text
 from app.database.session import Base, session
 from app.notices import messages

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from app.core.redaction import scrub
+from app.core.logs import scrub
 from app.webhooks import messages
 from app.webhooks.models import WebhookForm
 

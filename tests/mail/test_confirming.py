@@ -5,7 +5,7 @@ from sqlalchemy import update
 
 from app.accounts import mailing
 from app.core.clock import DAY_MS
-from app.core.redaction import scrub
+from app.core.logs import scrub
 from app.mail.models import Mail
 from tests.accounts.helpers import API, events, logged_in, new_human, write
 from tests.mail.test_outbox import mails, make_due, states

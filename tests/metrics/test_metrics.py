@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from app import create_app
 from app.core import measuring
 from app.core.errors import Unavailable
-from app.core.redaction import REDACTED
+from app.core.logs import REDACTED
 from app.database.session import db, run_write
 from app.metrics import recording
 from app.webhooks.models import OutboxEntry

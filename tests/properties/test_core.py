@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core import ids, json_parsing, redaction
+from app.core import ids, json_parsing, logs
 from app.core.clock import iso
 from app.core.errors import InvalidField
 from app.core.etag import etag, matches
@@ -121,12 +121,12 @@ def test_nesting_is_read_to_the_limit_and_no_deeper(depth, opening):
 
 @given(st.text(), TOKENS, st.text())
 def test_no_text_lets_a_token_through(before, token, after):
-    assert token not in redaction.scrub(f"{before}{token}{after}")
+    assert token not in logs.scrub(f"{before}{token}{after}")
 
 
 @given(st.text(string.ascii_letters + string.digits + "._-", min_size=1))
 def test_no_mcp_address_lets_its_token_through(segment):
-    scrubbed = redaction.scrub(f'"POST /mcp/bot/{segment}/mcp HTTP/1.1" 404')
+    scrubbed = logs.scrub(f'"POST /mcp/bot/{segment}/mcp HTTP/1.1" 404')
     assert scrubbed == '"POST /mcp/bot/<redacted>/mcp HTTP/1.1" 404'
 
 
@@ -145,7 +145,7 @@ SECRETS = st.sampled_from(["password", "Token", "SECRET", "api_key", "Private_Ke
     SECRETS,
 )
 def test_a_field_with_a_secret_name_hides_all_below_it(value, name):
-    assert "canary" not in str(redaction.redact({"a": [{name: value}]}))
+    assert "canary" not in str(logs.redact({"a": [{name: value}]}))
 
 
 @given(MOMENTS, UUIDS, MOMENTS, UUIDS)
