@@ -30,9 +30,8 @@ from app.core.errors import (
     PasswordUnchanged,
     RateLimited,
 )
-from app.rest.answers import NO_CONTENT, Answer, Cookie, created
 from app.rest.fields import EmptyBody, PageQuery
-from app.rest.routing import Api, Call, Caller
+from app.rest.routing import NO_CONTENT, Answer, Api, Call, Caller, Cookie, created
 
 CLEARED = Cookie(COOKIE, "", 0)
 

@@ -22,9 +22,8 @@ from app.core.errors import (
     NotFound,
     RateLimited,
 )
-from app.rest.answers import NO_CONTENT, Answer, created
 from app.rest.fields import EmptyBody, PageQuery
-from app.rest.routing import Api, Call
+from app.rest.routing import NO_CONTENT, Answer, Api, Call, created
 
 OWN = "/users/me/passkeys"
 OTHERS = "/users/<user_id>/passkeys"

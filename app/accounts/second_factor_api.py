@@ -12,8 +12,7 @@ from app.accounts.schemas import (
 )
 from app.config import settings_at_hand
 from app.core.errors import Conflict, CurrentPasswordInvalid, InvalidField, RateLimited
-from app.rest.answers import NO_CONTENT, Answer
-from app.rest.routing import Api, Call
+from app.rest.routing import NO_CONTENT, Answer, Api, Call
 
 OWN = "/users/me/totp"
 

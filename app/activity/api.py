@@ -14,7 +14,6 @@ from app.audit.catalogue import EVENTS, Category
 from app.audit.reading_status import ReadStatus
 from app.core.actor import ActorKind
 from app.rest import examples
-from app.rest.answers import Answer
 from app.rest.examples import Anything, Nested, Stamp, like
 from app.rest.fields import (
     Choice,
@@ -27,7 +26,7 @@ from app.rest.fields import (
     Text,
     Whole,
 )
-from app.rest.routing import Api, Call
+from app.rest.routing import Answer, Api, Call
 
 OF_VERSIONS = [one for one in ReadStatus if one is not ReadStatus.PARTLY_READ]
 OF_COMMENTS = [one for one in ReadStatus if one is not ReadStatus.OUTDATED]

@@ -5,9 +5,8 @@ from typing import Any
 from app.attachments import downloads, service
 from app.attachments.schemas import FileCreate, FileOut
 from app.core.errors import Forbidden
-from app.rest.answers import NO_CONTENT, Answer, created
 from app.rest.fields import PageQuery
-from app.rest.routing import Api, Call
+from app.rest.routing import NO_CONTENT, Answer, Api, Call, created
 
 api = Api("files")
 

@@ -6,9 +6,8 @@ from app.bots import service
 from app.bots.schemas import BotCreate, BotPatch, BotWithTokenOut
 from app.config import settings_at_hand
 from app.core.errors import Conflict, InvalidField, NotFound
-from app.rest.answers import NO_CONTENT, Answer, created
 from app.rest.fields import EmptyBody, PageQuery
-from app.rest.routing import Api, Call
+from app.rest.routing import NO_CONTENT, Answer, Api, Call, created
 
 api = Api("bots")
 

@@ -4,9 +4,8 @@ from app.config import settings_at_hand
 from app.core.errors import Gone, InvalidField, NotFound
 from app.feeds import service
 from app.feeds.schemas import FeedCreate, FeedOut, FeedWithAddressOut
-from app.rest.answers import NO_CONTENT, Answer, created
 from app.rest.fields import PageQuery
-from app.rest.routing import Api, Call
+from app.rest.routing import NO_CONTENT, Answer, Api, Call, created
 
 OWN = "/users/me/feeds"
 

@@ -14,9 +14,8 @@ from app.integrations.schemas import (
     SecretRotation,
 )
 from app.integrations.service import OpenedConnection
-from app.rest.answers import NO_CONTENT, Answer, created
 from app.rest.fields import PageQuery
-from app.rest.routing import Api, Call
+from app.rest.routing import NO_CONTENT, Answer, Api, Call, created
 
 api = Api("integrations")
 

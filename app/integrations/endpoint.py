@@ -22,7 +22,7 @@ from app.http.current import current_g, current_request, read_body
 from app.http.flask_app import FAILED
 from app.integrations import messages, receiving, service, signatures
 from app.integrations.models import CodeConnection, Forge
-from app.rest.answers import Rendered, as_json, respond
+from app.rest.routing import Rendered, as_json, respond
 
 events = Blueprint("integration_events", __name__)
 

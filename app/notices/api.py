@@ -3,8 +3,7 @@
 from app.core.errors import InvalidField
 from app.notices import service
 from app.notices.schemas import NoticeChoiceOut, NoticeChoicePatch
-from app.rest.answers import Answer
-from app.rest.routing import Api, Call
+from app.rest.routing import Answer, Api, Call
 
 OWN = "/users/me/notices"
 

@@ -15,9 +15,8 @@ from app.projects.schemas import (
     StateOut,
     StatePatch,
 )
-from app.rest.answers import NO_CONTENT, Answer, created
 from app.rest.fields import DeletedPageQuery, DeletedQuery, PageQuery
-from app.rest.routing import Api, Call
+from app.rest.routing import NO_CONTENT, Answer, Api, Call, created
 
 api = Api("projects")
 

@@ -33,8 +33,17 @@ from app.http.current import PUBLIC_BYTES, current_g, current_request, read_body
 from app.http.multipart import received_form
 from app.http.sending import Download, send
 from app.rest import fields, messages
-from app.rest.answers import Answer, Cookie, Rendered, render, respond
-from app.rest.routing import Call, Caller, Registry, Route
+from app.rest.routing import (
+    Answer,
+    Call,
+    Caller,
+    Cookie,
+    Registry,
+    Rendered,
+    Route,
+    render,
+    respond,
+)
 
 LARGEST_PAGE = 200
 CLIENT_REQUEST_ID_LENGTH = 128

@@ -13,7 +13,7 @@ from app.core.ids import request_id
 from app.database.failures import is_outage
 from app.http.flask_app import FAILED
 from app.rest import messages
-from app.rest.answers import error_response
+from app.rest.routing import error_response
 
 log = logging.getLogger(__name__)
 

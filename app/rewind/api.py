@@ -8,8 +8,7 @@ from app.core.errors import Conflict, InvalidField, NotFound
 from app.core.lanes import Lane, require
 from app.database.session import reading
 from app.projects import loaders
-from app.rest.answers import NO_CONTENT, Answer
-from app.rest.routing import Api, Call
+from app.rest.routing import NO_CONTENT, Answer, Api, Call
 from app.rewind import messages, others, previewing, service
 from app.rewind.schemas import (
     KeptQuery,

@@ -4,10 +4,9 @@ from marshmallow import Schema
 from marshmallow.fields import Float
 
 from app.rest import examples
-from app.rest.answers import Answer
 from app.rest.examples import Nested, Stamp, Union, like
 from app.rest.fields import Choice, Identifier, Items, PageQuery, Text, Whole
-from app.rest.routing import Api, Call
+from app.rest.routing import Answer, Api, Call
 from app.search import service
 from app.search.documents import DocumentKind
 

@@ -4,9 +4,8 @@ from functools import partial
 
 from app.accounts.bot_reads import ticket_seen
 from app.core.errors import Conflict
-from app.rest.answers import NO_CONTENT, Answer, created
 from app.rest.fields import PageQuery
-from app.rest.routing import Api, Call
+from app.rest.routing import NO_CONTENT, Answer, Api, Call, created
 from app.sticky_notes import conversion, service
 from app.sticky_notes.schemas import (
     StickyNoteConversion,

@@ -4,9 +4,8 @@ from functools import partial
 
 from app.accounts.bot_reads import comments_seen, ticket_seen, tickets_seen
 from app.core.errors import Conflict, InvalidField
-from app.rest.answers import NO_CONTENT, Answer, created
 from app.rest.fields import DeletedPageQuery, PageQuery
-from app.rest.routing import Api, Call
+from app.rest.routing import NO_CONTENT, Answer, Api, Call, created
 from app.tickets import (
     comments,
     creating,

@@ -1,9 +1,8 @@
 """REST endpoints of the links of tickets."""
 
 from app.core.errors import Conflict
-from app.rest.answers import NO_CONTENT, Answer, created
 from app.rest.fields import PageQuery
-from app.rest.routing import Api, Call
+from app.rest.routing import NO_CONTENT, Answer, Api, Call, created
 from app.tickets import links
 from app.tickets.api import TICKET
 from app.tickets.link_schemas import LinkCreate, LinkOut

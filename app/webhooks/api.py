@@ -1,9 +1,8 @@
 """REST endpoints of webhooks and their deliveries; humans only."""
 
 from app.core.errors import Conflict, InvalidField, NotFound
-from app.rest.answers import NO_CONTENT, Answer, created
 from app.rest.fields import PageQuery
-from app.rest.routing import Api, Call
+from app.rest.routing import NO_CONTENT, Answer, Api, Call, created
 from app.webhooks import deliveries, retrying, service
 from app.webhooks.schemas import (
     DeliveryOut,

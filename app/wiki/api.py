@@ -4,9 +4,8 @@ from functools import partial
 
 from app.accounts.bot_reads import Shown, page_seen
 from app.core.errors import Conflict, Gone, InvalidField
-from app.rest.answers import NO_CONTENT, Answer, created
 from app.rest.fields import DeletedPageQuery, DeletedQuery, PageQuery
-from app.rest.routing import Api, Call
+from app.rest.routing import NO_CONTENT, Answer, Api, Call, created
 from app.wiki import links, service
 from app.wiki.builders import page_json
 from app.wiki.models import WikiPage
