@@ -14,7 +14,7 @@ from app.tools import (
 )
 from app.tools.prompts import PROMPTS
 from app.tools.reading import after_write
-from app.tools.ticket_answers import ticket_of
+from app.tools.ticket_fields import ticket_of
 
 INSTRUCTIONS = """\
 {name} is a ticket tracker and wiki in which bots are colleagues: what you write bears your name.

@@ -12,7 +12,7 @@ from app.tickets.models import TicketType
 from app.tools import lean, messages, naming, resources
 from app.tools.naming import STATE
 from app.tools.reading import keep
-from app.tools.ticket_answers import ticket_json
+from app.tools.ticket_fields import ticket_json
 
 # As ``ticket`` of update_ticket: the best ready ticket, narrowed down by the rest.
 NEXT = "next"

@@ -1,6 +1,5 @@
 """Tickets and wiki pages as resources, read as Markdown; the house rules are listed first."""
 
-from typing import Any
 from urllib.parse import unquote
 
 from sqlalchemy import bindparam, select
@@ -12,21 +11,10 @@ from app.core.ids import is_display_id
 from app.database.session import Prepared, session
 from app.mcp.registry import Resource, ResourceKind, WithLog
 from app.tickets import comments, read
-from app.tickets.messages import (
-    ASSIGNEE,
-    DUE,
-    LABELS,
-    NO_VALUE,
-    PARENT,
-    PRIORITY,
-    REPORTER,
-    STATE,
-    TYPE,
-    VALUE_OF_NOBODY,
-)
 from app.tickets.models import Ticket
 from app.tools import messages
 from app.tools.reading import keep, keep_page, read_ticket
+from app.tools.ticket_fields import facts
 from app.wiki import loaders
 from app.wiki.models import WikiPage
 
@@ -91,7 +79,7 @@ def ticket_text(actor: Actor, display_id: str, with_log: WithLog) -> str:
         comments=page.data,
         are_all=page.next_cursor is None,
     )
-    parts = [f"# {data['display_id']}: {data['title']}", _facts(data)]
+    parts = [f"# {data['display_id']}: {data['title']}", facts(data)]
     if data["body"]:
         parts.append(data["body"])
     if page.data:
@@ -103,24 +91,6 @@ def ticket_text(actor: Actor, display_id: str, with_log: WithLog) -> str:
     if page.next_cursor is not None:
         parts.append(messages.MORE_COMMENTS)
     return "\n\n".join(parts) + "\n"
-
-
-def _facts(ticket: dict[str, Any]) -> str:
-    state = ticket["state"]
-    facts = {
-        TYPE: ticket["type"],
-        STATE: f"{state['name']} ({state['category']})" if state else NO_VALUE,
-        PRIORITY: ticket["priority"],
-        ASSIGNEE: ticket["assignee"]["username"] if ticket["assignee"] else VALUE_OF_NOBODY,
-        REPORTER: ticket["reporter"]["username"],
-        LABELS: ", ".join(label["name"] for label in ticket["labels"]),
-        PARENT: ticket["parent"]["display_id"] if ticket["parent"] else "",
-        DUE: ticket["due_date"] or "",
-        messages.CREATED: ticket["created_at"],
-        messages.UPDATED: ticket["updated_at"],
-        messages.LAST_ACTIVITY: ticket["last_activity_at"],
-    }
-    return "\n".join(f"- {name}: {value}" for name, value in facts.items() if value)
 
 
 def newest_pages(actor: Actor, limit: int) -> list[Resource]:

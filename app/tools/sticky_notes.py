@@ -11,7 +11,7 @@ from app.sticky_notes.service import note_json
 from app.tickets.models import Priority, TicketType
 from app.tools import naming, ticket_fields
 from app.tools.naming import ASSIGNEE, COLOR, NOTE, PARENT, PROJECT
-from app.tools.ticket_answers import ticket_json
+from app.tools.ticket_fields import ticket_json
 
 toolbox = Toolbox()
 

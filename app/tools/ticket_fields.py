@@ -1,4 +1,4 @@
-"""The fields of a ticket in the arguments of tools, as the verbs take them."""
+"""The fields of a ticket in tools: in arguments, in answers and in Markdown."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,21 @@ from app.mcp.registry import ToolCall
 from app.search import service as search
 from app.tickets import loaders, read
 from app.tickets.counting import Counted
+from app.tickets.creating import CreatedTicket
 from app.tickets.list_pages import COUNTED
+from app.tickets.messages import (
+    ASSIGNEE,
+    DUE,
+    LABELS,
+    NO_VALUE,
+    PARENT,
+    PRIORITY,
+    REPORTER,
+    STATE,
+    TYPE,
+    VALUE_OF_NOBODY,
+)
+from app.tickets.models import Ticket
 from app.tools import messages, naming
 
 
@@ -92,3 +106,41 @@ def _parent(actor: Actor, reference: str | None, key: str | None) -> str | None:
     if parent is None:
         raise InvalidField("parent", "not_found", messages.ticket_not_found(reference[:128]))
     return parent.id
+
+
+def ticket_json(ticket: Ticket | CreatedTicket) -> dict[str, Any]:
+    """The JSON that REST answers, and the etag."""
+    return {**read.ticket_by_id(ticket.id), "etag": ticket.etag}
+
+
+def ticket_of(actor: Actor, arguments: Mapping[str, Any], answer: Mapping[str, Any]) -> str | None:
+    """The id of the ticket that a call was about: the one it answered, else the one it named."""
+    if "ticket_number" in answer:
+        return str(answer["id"])
+    if "ticket_id" in answer:
+        return str(answer["ticket_id"])
+    named = arguments.get("ticket")
+    if not isinstance(named, str):
+        return None
+    # As it was read for the call.
+    call = ToolCall(actor, {**arguments, "ticket": naming.ticket_name(named)})
+    return str(read.get_ticket(actor, naming.ticket(call)).row.id)
+
+
+def facts(ticket: dict[str, Any]) -> str:
+    """The fields of a ticket as a list in Markdown."""
+    state = ticket["state"]
+    shown = {
+        TYPE: ticket["type"],
+        STATE: f"{state['name']} ({state['category']})" if state else NO_VALUE,
+        PRIORITY: ticket["priority"],
+        ASSIGNEE: ticket["assignee"]["username"] if ticket["assignee"] else VALUE_OF_NOBODY,
+        REPORTER: ticket["reporter"]["username"],
+        LABELS: ", ".join(label["name"] for label in ticket["labels"]),
+        PARENT: ticket["parent"]["display_id"] if ticket["parent"] else "",
+        DUE: ticket["due_date"] or "",
+        messages.CREATED: ticket["created_at"],
+        messages.UPDATED: ticket["updated_at"],
+        messages.LAST_ACTIVITY: ticket["last_activity_at"],
+    }
+    return "\n".join(f"- {name}: {value}" for name, value in shown.items() if value)

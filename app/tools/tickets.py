@@ -75,7 +75,7 @@ from app.tools.next_ticket import (
 )
 from app.tools.reading import keep, keep_seen, noting, read_ticket
 from app.tools.texts import changed_body
-from app.tools.ticket_answers import ticket_json
+from app.tools.ticket_fields import ticket_json
 from app.tools.undoing import UNDO, undo
 
 toolbox = Toolbox()

@@ -85,14 +85,17 @@ def _as_json(schema: Schema, sent: MultiDict[str, str]) -> dict[str, Any]:
         elif isinstance(kind, fields.Boolean):
             if name in sent:
                 given[name] = sent.getlist(name)[-1] in ("true", "on")
-        elif name in sent:
-            value = sent[name]
-            if value == "" and kind.allow_none:
-                given[name] = None
-            elif value != "" or _is_plain_text(kind):
-                number = text.whole(value) if isinstance(kind, fields.Integer) else None
-                given[name] = text.unified(value) if number is None else number
+        elif name in sent and (sent[name] != "" or kind.allow_none or _is_plain_text(kind)):
+            given[name] = json_value(kind, sent[name])
     return given
+
+
+def json_value(kind: fields.Field[Any], sent: str) -> Any:
+    """What a form sent for one value, as its JSON; an empty one is null if allowed."""
+    if sent == "" and kind.allow_none:
+        return None
+    number = text.whole(sent) if isinstance(kind, fields.Integer) else None
+    return text.unified(sent) if number is None else number
 
 
 def _is_plain_text(kind: fields.Field[Any]) -> bool:

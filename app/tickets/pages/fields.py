@@ -36,7 +36,7 @@ from app.tickets.pages.blueprint import (
 from app.tickets.pages.stream import lay_out
 from app.tickets.read import WITHOUT_BODY
 from app.tickets.schemas import TicketPatch, Transition
-from app.web.forms import Form, submit
+from app.web.forms import Form, json_value, submit
 from app.web.guard import actor
 from app.web.render import go, html, is_htmx, render, undo_toast
 
@@ -333,13 +333,13 @@ def _save(present: Actor, reference: str, name: str, form: Form) -> None:
         data = load(Transition, {field.name: value}, "body")
         service.transition_ticket(present, reference, **data)
         return
-    change: Any = value
     if name == "labels":
         change = form.data["label_ids"]
     elif name == "parent" and value.strip():
         change = id_of_number(present, value, field.name)
     elif name == "due_date":
         change = due_dates.iso_of(value, field.name)
-    elif field.is_optional:
-        change = value.strip() or None
+    else:
+        kind = TicketPatch().fields[field.name]
+        change = json_value(kind, value.strip() if kind.allow_none else value)
     service.update_ticket(present, reference, **load(TicketPatch, {field.name: change}, "body"))
