@@ -15,7 +15,6 @@ class Field:
     # In the addresses and templates of pages; empty where no page shows it by itself.
     part: str
     label: str
-    is_optional: bool = False
     # The value is the id of a user or a ticket.
     is_reference: bool = False
     # A duplicate of the ticket gets the same value.
@@ -31,14 +30,13 @@ FIELDS = (
         "assignee_user_id",
         "assignee",
         messages.ASSIGNEE,
-        is_optional=True,
         is_reference=True,
         is_copied=True,
     ),
     Field("priority", "priority", messages.PRIORITY, is_copied=True),
-    Field("label_ids", "labels", messages.LABELS, is_optional=True),
-    Field("due_date", "due_date", messages.DUE_DATE, is_optional=True, is_copied=True),
-    Field("parent_ticket_id", "parent", messages.PARENT, is_optional=True, is_reference=True),
+    Field("label_ids", "labels", messages.LABELS),
+    Field("due_date", "due_date", messages.DUE_DATE, is_copied=True),
+    Field("parent_ticket_id", "parent", messages.PARENT, is_reference=True),
     Field("rank", "", messages.POSITION),
     Field("reporter_user_id", "reporter", messages.REPORTER, is_reference=True),
 )
