@@ -1,30 +1,44 @@
-"""The fields of a ticket in tools: in arguments, in answers and in Markdown."""
+"""The fields of a ticket in tools: as parameters, in arguments, in answers and in Markdown."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from app.core.actor import Actor
 from app.core.errors import InvalidField
+from app.mcp.parameters import body, choice, day, line, needed, objects, text
 from app.mcp.registry import ToolCall
 from app.search import service as search
 from app.tickets import loaders, read
+from app.tickets import messages as ticket_messages
 from app.tickets.counting import Counted
 from app.tickets.creating import CreatedTicket
 from app.tickets.list_pages import COUNTED
-from app.tickets.messages import (
-    ASSIGNEE,
-    DUE,
-    LABELS,
-    NO_VALUE,
-    PARENT,
-    PRIORITY,
-    REPORTER,
-    STATE,
-    TYPE,
-    VALUE_OF_NOBODY,
-)
-from app.tickets.models import Ticket
+from app.tickets.models import Priority, RelationType, Ticket
 from app.tools import messages, naming
+from app.tools.naming import ASSIGNEE, LABELS, STATE
+
+TITLE = line("title", "One line.")
+PRIORITY = choice("priority", Priority, "Priority.")
+DUE_DATE = day("due_date", "YYYY-MM-DD.", clearable=True)
+RELATIONS = objects(
+    "relations",
+    "target: a ticket, or children[0] for the first child.",
+    fields=(
+        choice("type", RelationType, "", required=True),
+        text("target", "", required=True, alias="target_ticket_id", meaning=naming.ticket_name),
+    ),
+)
+CHILDREN = objects(
+    "children",
+    "Up to 20 stories of an epic or subtasks of a story.",
+    fields=(
+        needed(replace(TITLE, description="")),
+        body("body", ""),
+        choice("priority", Priority, ""),
+        *(replace(one, description="") for one in (STATE, ASSIGNEE, LABELS, DUE_DATE, RELATIONS)),
+    ),
+)
 
 
 def partly(counted: Counted) -> dict[str, str]:
@@ -129,16 +143,19 @@ def ticket_of(actor: Actor, arguments: Mapping[str, Any], answer: Mapping[str, A
 
 def facts(ticket: dict[str, Any]) -> str:
     """The fields of a ticket as a list in Markdown."""
-    state = ticket["state"]
+    state, assignee, parent = ticket["state"], ticket["assignee"], ticket["parent"]
+    state_text = f"{state['name']} ({state['category']})" if state else ticket_messages.NO_VALUE
     shown = {
-        TYPE: ticket["type"],
-        STATE: f"{state['name']} ({state['category']})" if state else NO_VALUE,
-        PRIORITY: ticket["priority"],
-        ASSIGNEE: ticket["assignee"]["username"] if ticket["assignee"] else VALUE_OF_NOBODY,
-        REPORTER: ticket["reporter"]["username"],
-        LABELS: ", ".join(label["name"] for label in ticket["labels"]),
-        PARENT: ticket["parent"]["display_id"] if ticket["parent"] else "",
-        DUE: ticket["due_date"] or "",
+        ticket_messages.TYPE: ticket["type"],
+        ticket_messages.STATE: state_text,
+        ticket_messages.PRIORITY: ticket["priority"],
+        ticket_messages.ASSIGNEE: (
+            assignee["username"] if assignee else ticket_messages.VALUE_OF_NOBODY
+        ),
+        ticket_messages.REPORTER: ticket["reporter"]["username"],
+        ticket_messages.LABELS: ", ".join(label["name"] for label in ticket["labels"]),
+        ticket_messages.PARENT: parent["display_id"] if parent else "",
+        ticket_messages.DUE: ticket["due_date"] or "",
         messages.CREATED: ticket["created_at"],
         messages.UPDATED: ticket["updated_at"],
         messages.LAST_ACTIVITY: ticket["last_activity_at"],

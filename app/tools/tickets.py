@@ -19,12 +19,9 @@ from app.mcp.parameters import (
     body,
     choice,
     clear_fields,
-    day,
     flag,
-    line,
     moment,
     needed,
-    objects,
     raise_unknown,
     text,
     texts,
@@ -49,7 +46,7 @@ from app.tickets import (
 )
 from app.tickets.counting import CountBy
 from app.tickets.filters import OPEN
-from app.tickets.models import Priority, RelationType, TicketType
+from app.tickets.models import Priority, TicketType
 from app.tickets.sorting import TicketSort
 from app.tools import files, lean, messages, naming, resources, ticket_fields
 from app.tools.history import history
@@ -75,32 +72,11 @@ from app.tools.next_ticket import (
 )
 from app.tools.reading import keep, keep_seen, noting, read_ticket
 from app.tools.texts import changed_body
-from app.tools.ticket_fields import ticket_json
+from app.tools.ticket_fields import CHILDREN, DUE_DATE, PRIORITY, RELATIONS, TITLE, ticket_json
 from app.tools.undoing import UNDO, undo
 
 toolbox = Toolbox()
 
-TITLE = line("title", "One line.")
-PRIORITY = choice("priority", Priority, "Priority.")
-DUE_DATE = day("due_date", "YYYY-MM-DD.", clearable=True)
-RELATIONS = objects(
-    "relations",
-    "target: a ticket, or children[0] for the first child.",
-    fields=(
-        choice("type", RelationType, "", required=True),
-        text("target", "", required=True, alias="target_ticket_id", meaning=naming.ticket_name),
-    ),
-)
-CHILDREN = objects(
-    "children",
-    "Up to 20 stories of an epic or subtasks of a story.",
-    fields=(
-        needed(replace(TITLE, description="")),
-        body("body", ""),
-        choice("priority", Priority, ""),
-        *(replace(one, description="") for one in (STATE, ASSIGNEE, LABELS, DUE_DATE, RELATIONS)),
-    ),
-)
 ALL_WATCHERS = 200
 
 
