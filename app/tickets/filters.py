@@ -1,6 +1,6 @@
 """The table of ticket filters, which REST, tools, pages and exports share.
 
-Their input is parsed in ``schemas.py`` (REST), ``tools/tickets.py`` and ``pages/filters.py``.
+Their input is parsed in ``schemas.py`` (REST), ``tools/ticket_fields.py`` and ``pages/filters.py``.
 """
 
 from collections.abc import Callable, Iterable, Mapping

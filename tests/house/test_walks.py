@@ -5,7 +5,7 @@ import pytest
 from tests.house.walks import walks
 
 pytestmark = pytest.mark.slow
-MOST_FILES = {"REST get": 27, "REST create": 41, "MCP create_ticket": 53, "MCP get_self": 33}
+MOST_FILES = {"REST get": 25, "REST create": 40, "MCP create_ticket": 50, "MCP get_self": 31}
 MOST_CALLS = {"REST search": 450}
 
 
