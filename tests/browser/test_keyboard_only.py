@@ -137,6 +137,12 @@ def test_a_person_is_added_and_the_look_is_chosen(wide):
     wide.page.locator("#username").fill("cleo")
     wide.press("Enter")
     expect(wide.page.get_by_role("heading", name="Invite link for Cleo")).to_be_focused()
+    wide.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    reach(wide, "Copy link", "button")
+    wide.press("Enter")
+    expect(wide.toast()).to_contain_text("Copied")
+    link = wide.page.locator("#password-link").input_value()
+    assert wide.page.evaluate("navigator.clipboard.readText()") == link
     expect(wide.page.get_by_role("button", name="Deactivate Cleo")).to_be_visible()
     wide.go("/profile")
     reach(wide, "System", "radio")
