@@ -8,7 +8,7 @@ def server_runs(process: str) -> str:
 
 
 def checkpoints_made(checkpoints: str) -> str:
-    return f"{checkpoints} made."
+    return f"{checkpoints} created."
 
 
 # Audit log

@@ -446,7 +446,7 @@ def http_status(status: int) -> str:
     return f"HTTP {status}"
 
 
-ANSWER_NOT_JSON = "the answer is not JSON"
+ANSWER_NOT_JSON = "the response is not JSON"
 
 
 def other_host(tracker: str) -> str:
@@ -458,8 +458,8 @@ def other_host(tracker: str) -> str:
 
 def did_not_answer(tracker: str, attempts: int, problem: str) -> str:
     return (
-        f"{tracker} did not answer {attempts} times: {problem}. Run the same command again to "
-        "continue."
+        f"{tracker} did not respond to {attempts} attempts: {problem}. Run the same command again "
+        "to continue."
     )
 
 
@@ -500,14 +500,14 @@ def too_many_pages(most: int) -> str:
 
 DOWNLOAD_TOO_LARGE = "The download is larger than 8 GiB. Use --since to import less."
 OTHER_RUN_IMPORTS = "Another run is importing the same issues. Wait until it ends."
-NO_LIST_OF_ISSUES = "Jira did not answer with a list of issues."
+NO_LIST_OF_ISSUES = "Jira did not return a list of issues."
 
 
 def linear_refused(said: str) -> str:
     return f"Linear refused a query: {said}."
 
 
-NO_ANSWER_TO_QUERY = "Linear did not answer the query."
+NO_ANSWER_TO_QUERY = "Linear returned no result."
 
 # Folders of wiki pages
 IMPORTED = "Imported"
@@ -567,10 +567,10 @@ def file_not_available(problem: str) -> str:
 
 FILE_TOO_LARGE = "it is larger than the limit for files"
 ADDRESS_NOT_PLAIN = "its address is ambiguous"
-ANSWER_IS_A_PAGE = "the answer is a page"
+ANSWER_IS_A_PAGE = "the response is a web page"
 ON_ANOTHER_HOST = "it is on another host"
 REDIRECTS_AGAIN = "too many redirects"
-NO_ANSWER = "no answer"
+NO_ANSWER = "no response"
 IN_PRIVATE_NETWORK = "its host is in a private network"
 FILE_NOT_HTTPS = "its address is not https"
 

@@ -37,14 +37,14 @@ def not_https(name: str) -> str:
 
 
 def no_answer(kind: str) -> str:
-    return f"no answer: {kind}"
+    return f"no response: {kind}"
 
 
 def status(status: int) -> str:
     return f"status {status}"
 
 
-ANSWER_NOT_JSON = "the answer is not JSON"
-ANSWER_NOT_AN_OBJECT = "the answer is not a JSON object"
-ANSWER_TOO_LONG = "the answer is too long"
-ANSWER_TOO_SLOW = "the answer took too long"
+ANSWER_NOT_JSON = "the response is not JSON"
+ANSWER_NOT_AN_OBJECT = "the response is not a JSON object"
+ANSWER_TOO_LONG = "the response is too long"
+ANSWER_TOO_SLOW = "the response took too long"

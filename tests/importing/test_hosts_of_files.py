@@ -76,8 +76,8 @@ def test_where_a_token_goes_and_what_is_followed(away, waits):
         assert fetch(f"{host_url}/f") == ["file not imported: its address is not https"]
         assert own.asked == []
     host.files["/f"] = own.files["/f"] = Reply(None, 302, {"Location": "https://["})
-    assert fetch(f"{host_url}/f") == ["file not imported: no answer"]
-    assert fetch(f"{own.url}/f") == ["file not imported: no answer"]
+    assert fetch(f"{host_url}/f") == ["file not imported: no response"]
+    assert fetch(f"{own.url}/f") == ["file not imported: no response"]
     host.files["/f"] = Reply(raw=b"dark")
     host.asked.clear()
     for path in ("/a/../f", "/%2e%2e/f", "/a%2ff", "/a%5cf"):
@@ -90,7 +90,7 @@ def test_where_a_token_goes_and_what_is_followed(away, waits):
     assert host.asked == []
     host.files["/f"] = Reply(raw=b"dark", announced=9)
     waits.clear()
-    assert fetch(f"{host_url}/f") == ["file not imported: no answer"]
+    assert fetch(f"{host_url}/f") == ["file not imported: no response"]
     host.faults.append(Reply({}, 429, {"Retry-After": "9"}))
     host.files["/f"] = Reply(raw=b"dark")
     assert fetch(f"{host_url}/f") == [b"dark"]

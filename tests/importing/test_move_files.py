@@ -150,7 +150,7 @@ def test_files_come_along_with_their_issues(app, cast, gitlab, run, tickets, cha
     assert [(note["reason"], note["detail"]) for note in report["notes"]] == [
         ("file not imported: HTTP 404", f"{web}/gone.png"),
         ("file not imported: it is larger than the limit for files", f"{web}/big.txt"),
-        ("file not imported: the answer is a page", f"{web}/page"),
+        ("file not imported: the response is a web page", f"{web}/page"),
         (
             "file not imported: Files of the type application/zip are not allowed here.",
             f"{web}/z.zip",
@@ -249,7 +249,7 @@ def test_it_goes_on_where_files_cannot_be_had(cast, gitlab, run, tickets, monkey
         gitlab.files[f"{UPLOADS}/{iid}.txt"] = Reply({}, 429, {"Retry-After": "90000"})
     output = run(code=1)
     assert "again in 1500 minutes" in output
-    assert "1 x file not imported: no answer" in output
+    assert "1 x file not imported: no response" in output
     assert "     4 stories" in output
     for iid in (2, *range(5, 13)):
         gitlab.files[f"{UPLOADS}/{iid}.txt"] = Reply(raw=b"light" * iid)

@@ -96,7 +96,9 @@ def test_a_parent_of_what_stays_stays(world):
     epic = world.make(world.cast.smith, "Epic", type="epic")
     child = world.make(world.cast.smith, "Child", parent_ticket_id=epic)
     world.bo("POST", f"/tickets/{child}/comments", body="Mine")
-    assert {value.subject[1]: value.why for value in world.kept()}[epic] == "It still has subtickets."
+    assert {value.subject[1]: value.why for value in world.kept()}[
+        epic
+    ] == "It still has subtickets."
     assert world.now(f"/tickets/{child}")["parent_ticket_id"] == epic
 
 

@@ -363,9 +363,9 @@ def _read(response: BaseHTTPResponse) -> bytes:
         parts.append(chunk)
         length += len(chunk)
         if length > ANSWER_BYTES:
-            raise HTTPError("the answer is too long")
+            raise HTTPError("the response is too long")
         if time.monotonic() > deadline:
-            raise HTTPError("the answer took too long")
+            raise HTTPError("the response took too long")
     return b"".join(parts)
 
 

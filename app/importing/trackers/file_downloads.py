@@ -96,7 +96,7 @@ class _Download:
                 if self.size > self._most:
                     raise FileRefused(messages.FILE_TOO_LARGE)
                 if time.monotonic() > deadline:
-                    raise HTTPError("the answer took too long")
+                    raise HTTPError("the response took too long")
                 digest.update(chunk)
                 file.write(chunk)
         self.sha256 = digest.hexdigest()
