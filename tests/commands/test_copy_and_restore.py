@@ -3,8 +3,7 @@
 import os
 import shutil
 import sqlite3
-import subprocess
-import sys
+import tempfile
 from contextlib import closing
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from app.database.session import db
 from app.exporting.copying import tables
 from tests.conftest import REAL_DATA
 from tests.support.authenticator import Authenticator
-from tests.support.forking import FORKED
+from tests.support.forking import FORKED, Forked, fork
 from tests.support.postgres import unused_name
 from tests.support.serving import ROOT, refused_start, serving, unused_port
 from tests.support.workspace import SETUP, Owner, owner_of
@@ -56,17 +55,11 @@ def command(instance, *args, code=0, **settings):
 def command_of_operator(instance, *args, code=0):
     """Run a command in a process of its own; what it writes is for everyone, if it lets it be."""
     env = {"PATH": os.environ["PATH"], "INSTANCE_DIR": str(instance), "SECRET_KEY": KEY}
-    done = subprocess.run(
-        [sys.executable, "-m", "flask", "--app", "wsgi", *args],
-        cwd=ROOT,
-        env=env,
-        umask=0o022,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == code, done.stdout + done.stderr
-    return done.stdout + done.stderr
+    with tempfile.TemporaryDirectory() as directory:
+        log = Path(directory) / "log"
+        process = fork(Forked("wsgi", args), ROOT, env, log)
+        assert process.wait(60) == code, log.read_text()
+        return log.read_text()
 
 
 A_FILE = (

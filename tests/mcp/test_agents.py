@@ -1,8 +1,6 @@
 """Many agents at once take the open tickets of the real data, as careful colleagues would."""
 
 import itertools
-import subprocess
-import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
@@ -10,7 +8,7 @@ import orjson
 import pytest
 
 from tests.conftest import REAL_DATA
-from tests.support.forking import FORKED
+from tests.support.forking import FORKED, Forked, fork
 from tests.support.serving import ROOT, environment, serving
 from tests.support.sizes import IS_LONG
 from tests.support.workspace import owner_of
@@ -104,18 +102,10 @@ def test_agents_share_the_open_tickets(migrated_url, tmp_path):
     with serving(tmp_path / "instance", command=FORKED, **settings) as served:
         owner = owner_of(served)
         owner.call("POST", "/projects", {"key": "REAL", "name": "Real"})
-        imported = subprocess.run(
-            [
-                *(sys.executable, "-m", "flask", "--app", "wsgi", "import-issues"),
-                *(issues_of_the_real_data(tmp_path), "--project", "REAL"),
-            ],
-            cwd=ROOT,
-            env=environment(tmp_path / "instance", served.port, **settings),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert imported.returncode == 0, imported.stderr
+        issues, log = issues_of_the_real_data(tmp_path), tmp_path / "import.log"
+        importing = Forked("wsgi", ("import-issues", issues, "--project", "REAL"))
+        given = environment(tmp_path / "instance", served.port, **settings)
+        assert fork(importing, ROOT, given, log).wait(60) == 0, log.read_text()
         agents = [Agent(served, owner.bot(f"bot-work-{number}")) for number in range(AGENTS)]
         with ThreadPoolExecutor(AGENTS) as desks:
             for done in [desks.submit(agent.work) for agent in agents]:

@@ -1,7 +1,5 @@
 """The schema: from empty to newest, equal to the models, and append-only where that is promised."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +15,7 @@ from app.core.clock import now_ms
 from app.database import schema
 from app.database.session import Base, db, run_write, session
 from tests.support.databases import settings_for
+from tests.support.forking import Forked, fork
 from tests.support.serving import ROOT, environment
 
 pytestmark = pytest.mark.slow
@@ -167,21 +166,15 @@ def test_a_revision_that_fails_leaves_nothing_behind(new_app, monkeypatch):
 def test_those_that_start_at_once_migrate_once(empty_url, tmp_path):
     """Processes, since Alembic keeps its state in one place for all threads."""
     settings = {"DATABASE_URL": empty_url, "SECRET_KEY": "a secret key of the tests, long enough"}
-    started = [
-        subprocess.Popen(
-            [sys.executable, "-m", "flask", "--app", "wsgi", "db", "upgrade"],
-            cwd=ROOT,
-            env=environment(tmp_path, 8000, **settings),
-            stderr=subprocess.PIPE,
-        )
-        for _ in range(2)
-    ]
-    output = b"".join(process.communicate(timeout=60)[1] for process in started)
-    assert [process.returncode for process in started] == [0, 0], output.decode()
+    log, given = tmp_path / "log", environment(tmp_path, 8000, **settings)
+    upgrade = Forked("wsgi", ("db", "upgrade"))
+    started = [fork(upgrade, ROOT, given, log) for _ in range(2)]
+    assert [process.wait(60) for process in started] == [0, 0], log.read_text()
     # All of it by one of them, which says so once.
-    assert output.count(b'"message":"schema upgraded"') == 1
+    output = log.read_text()
+    assert output.count('"message":"schema upgraded"') == 1
     count = len(list(Path(ROOT).glob("migrations/versions/[0-9]*.py")))
-    assert f'"revisions":{count}'.encode() in output
+    assert f'"revisions":{count}' in output
 
 
 def test_foreign_keys_hold_after_the_migration(app):

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.slow
 VERSIONS = ROOT / "migrations" / "versions"
 REVISIONS = sorted(path.name[:4] for path in VERSIONS.glob("[0-9]*.py"))
 # A revision that landed is never edited: an old one can only be broken by the newest.
-STARTS = [*every(8, REVISIONS[:-4]), *REVISIONS[-4:]]
+STARTS = [*every(12, REVISIONS[:-3]), *REVISIONS[-3:]]
 # What each revision can have data of, as ada reads it.
 READ_FROM = {
     "0002": ("/tickets", "/tickets/FENCED-1/comments", "/tickets/FENCED-1/watchers"),
@@ -53,12 +53,12 @@ def tables(engine):
     return [one for one in found.sorted_tables if not one.name.startswith(NOT_CARRIED)]
 
 
-def everything(engine):
-    """All rows of all tables."""
+def everything(engine, newest):
+    """All rows of these tables."""
     with engine.connect() as connection:
         return {
             table.name: [dict(row._mapping) for row in connection.execute(select(table))]
-            for table in tables(engine)
+            for table in newest
         }
 
 
@@ -108,7 +108,8 @@ def _fresh(database, tmp_path, request):
 def test_data_of_older_revisions_comes_through(app, fresh, tmp_path):
     ada = build(app).callers["ada"]
     with app.app_context():
-        rows = everything(db.engine)
+        newest = tables(db.engine)
+        rows = everything(db.engine, newest)
     expected = {path: walk(ada, path, 200) for found in READ_FROM.values() for path in found}
     for revision in STARTS:
         upgraded = create_app(settings_for(fresh(), tmp_path))
@@ -117,7 +118,7 @@ def test_data_of_older_revisions_comes_through(app, fresh, tmp_path):
             given = put(db.engine, rows)
         prepare_database(upgraded)
         with upgraded.app_context():
-            after = everything(db.engine)
+            after = everything(db.engine, newest)
             db.engine.dispose()
         # What bots read before revision 0039 is not known, and that is said.
         after["bot_reads"] = [one for one in after["bot_reads"] if one["subject"] != GAP]

@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 import time
 
 import pytest
@@ -18,6 +16,7 @@ from app.rewind.others import LogReading
 from app.rewind.scope import RewindScope
 from app.rewind.service import Fate, preview_step, rewind_step
 from tests.rewind.afternoon import Afternoon
+from tests.support.forking import Forked, fork
 from tests.support.serving import ROOT
 from tests.support.sizes import IS_LONG
 
@@ -120,28 +119,26 @@ def test_what_people_wrote_last_stands_and_all_else_is_as_before(app, cast, make
         assert len(event_ids()) == len(before) + len(written)
 
 
-def test_a_rewind_that_is_killed_goes_on(app, cast, make):
+def test_a_rewind_that_is_killed_goes_on(app, cast, make, tmp_path):
+    log = tmp_path / "log"
     afternoon, scope = make(*(() if IS_FULL else (120, 60)), seed=4)
     with app.app_context():
         before = event_ids()
         for many in (1, 60):
-            process = start_command(app, scope)
-            wait_for(lambda many=many: len(event_ids()) >= len(before) + many, process)
+            process = start_command(app, scope, log)
+            wait_for(lambda many=many: len(event_ids()) >= len(before) + many, process, log)
             process.kill()
-            process.communicate()
-            assert process.returncode == -signal.SIGKILL
+            assert process.wait(20) == -signal.SIGKILL
         # Some of it is done and some is not.
         assert differences(afternoon)
-        process = start_command(app, scope)
-        output = process.communicate(timeout=600)[0]
-        assert process.returncode == 0, output
+        assert start_command(app, scope, log).wait(600) == 0, log.read_text()
         assert differences(afternoon) == {}
         written = [event for event in all_events() if event.id not in before]
         taken_back = [event.payload[UNDO_OF] for event in written]
         # Nothing was taken back twice: two events of one change are of one transaction.
         assert all(len(group) == 1 for group in requests_by_event(written).values())
         assert set(taken_back) <= set(scope_ids(scope))
-    assert "values kept" in output
+    assert "values kept" in log.read_text()
 
 
 def requests_by_event(written):
@@ -156,38 +153,21 @@ def scope_ids(scope):
         return session.scalars(select(AuditEvent.id).where(scope.condition())).all()
 
 
-def start_command(app, scope):
+def start_command(app, scope, log):
     settings = app.config["SETTINGS"]
     span = (f"--{name}={iso(getattr(scope, name))}" for name in ("since", "until"))
-    return subprocess.Popen(
-        (
-            sys.executable,
-            "-m",
-            "flask",
-            "--app",
-            "wsgi",
-            "bots",
-            "rewind",
-            "smith",
-            *span,
-            "--as=bo",
-        ),
-        cwd=ROOT,
-        env={
-            "PATH": os.environ["PATH"],
-            "INSTANCE_DIR": str(settings.instance_dir),
-            "DATABASE_URL": settings.database_url,
-            "SECRET_KEY": settings.secret_key,
-        },
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    given = {
+        "PATH": os.environ["PATH"],
+        "INSTANCE_DIR": str(settings.instance_dir),
+        "DATABASE_URL": settings.database_url,
+        "SECRET_KEY": settings.secret_key,
+    }
+    return fork(Forked("wsgi", ("bots", "rewind", "smith", *span, "--as=bo")), ROOT, given, log)
 
 
-def wait_for(condition, process, seconds=120):
+def wait_for(condition, process, log, seconds=120):
     deadline = time.monotonic() + seconds
     while not condition():
-        assert process.poll() is None, process.stdout.read()
+        assert process.poll() is None, log.read_text()
         assert time.monotonic() < deadline
         time.sleep(0.01)

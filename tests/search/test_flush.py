@@ -1,8 +1,6 @@
 """Documents that are pending are flushed into the index, by a thread, a process or a search."""
 
 import logging
-import subprocess
-import sys
 import threading
 import time
 
@@ -25,7 +23,8 @@ from app.search.sources import source_of
 from app.tickets.creating import create_ticket
 from tests.search.index_state import found, pending_rows, stored_terms
 from tests.support import databases
-from tests.support.serving import ROOT, until
+from tests.support.forking import elsewhere
+from tests.support.serving import until
 from tests.support.story import make_ticket, ok
 
 
@@ -149,7 +148,7 @@ def test_what_was_flushed_and_changed_is_found_as_it_is_now(app, cast, flush):
 
 
 def create_elsewhere(url, directory, user_id, project_id):
-    """In a process of its own: create a ticket and leave it pending."""
+    """Create a ticket and leave it pending."""
     app = create_app(databases.settings_for(url, directory))
     actor = Actor(ActorKind.HUMAN, user_id=user_id)
     with app.app_context():
@@ -157,13 +156,8 @@ def create_elsewhere(url, directory, user_id, project_id):
 
 
 def test_what_another_process_left_is_found_at_once(app, cast, tmp_path):
-    code = (
-        "import sys, pathlib; from tests.search.test_flush import create_elsewhere; "
-        "create_elsewhere(sys.argv[1], pathlib.Path(sys.argv[2]), *sys.argv[3:])"
-    )
     url = app.config["SETTINGS"].database_url
-    command = [sys.executable, "-c", code, url, tmp_path, cast.ada.user_id, cast.open_project]
-    subprocess.run(command, cwd=ROOT, check=True, timeout=60)
+    elsewhere(create_elsewhere, url, tmp_path, cast.ada.user_id, cast.open_project)
     with app.app_context():
         assert pending_rows() > 0 or is_postgresql()
     assert found(cast, "gate") == ["Gate of another process"]

@@ -1,4 +1,6 @@
-"""Servers forked from a process that has imported the application, which takes most of a start.
+"""Servers and commands forked from a process that has imported the application.
+
+To import it takes most of a start.
 
 They differ from those that a shell starts in nothing that a client can see. Tests of starting,
 stopping and signals, and all measurements, use real ones (tests/support/serving.py).
@@ -8,19 +10,22 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
+from typing import Any
 
 from flask.cli import main
 
 
 @dataclass(frozen=True)
 class Forked:
-    """How to start a server: forked, with the application of this module."""
+    """A command of ``flask``, forked, with the application of this module."""
 
     module: str
+    arguments: tuple[str, ...] = ("serve",)
 
 
 FORKED = Forked("wsgi")
@@ -32,7 +37,7 @@ _context.set_forkserver_preload(["app", "flask.cli", "tests.support.forking"])
 
 
 class ForkedProcess:
-    """A forked server, with what tests need of ``subprocess.Popen``."""
+    """A forked command, with what tests need of ``subprocess.Popen``."""
 
     def __init__(self, process: ForkServerProcess, command: str) -> None:
         self._process, self._command = process, command
@@ -58,16 +63,27 @@ class ForkedProcess:
 
 
 def fork(how: Forked, directory: Path, environment: dict[str, str], log: Path) -> ForkedProcess:
-    """Start a server that appends what it writes to a file that exists."""
-    process = _context.Process(target=_serve, args=(how.module, directory, environment, log))
+    """Start a command that appends what it writes to a file."""
+    log.touch()
+    process = _context.Process(target=_run, args=(how, directory, environment, log))
     process.start()
     return ForkedProcess(process, how.module)
 
 
-def _serve(module: str, directory: Path, environment: dict[str, str], log: Path) -> None:
-    """What ``flask --app MODULE serve`` does in a process of its own."""
+def elsewhere(work: Callable[..., None], *arguments: Any) -> None:
+    """Call a function of a module in a process of its own, which must end well."""
+    process = _context.Process(target=work, args=arguments)
+    process.start()
+    process.join(60)
+    assert process.exitcode == 0
+
+
+def _run(how: Forked, directory: Path, environment: dict[str, str], log: Path) -> None:
+    """What ``flask --app MODULE ARGUMENTS`` does in a process of its own."""
     # Of its own group, so that a test can send a signal to it alone or to all of it.
     os.setsid()
+    # As most shells have it: others may read what does not refuse them.
+    os.umask(0o022)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     os.chdir(directory)
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -76,5 +92,5 @@ def _serve(module: str, directory: Path, environment: dict[str, str], log: Path)
         os.dup2(source, target)
     os.environ.clear()
     os.environ.update(environment)
-    sys.argv = ["flask", "--app", module, "serve"]
+    sys.argv = ["flask", "--app", how.module, *how.arguments]
     main()
