@@ -33,7 +33,7 @@ async function begin(path, body) {
   if (!told) throw new Error("The server did not respond. Try again.");
   if (!answer.ok) {
     const { message, details } = told.error;
-    throw Object.assign(new Error(message), { field: details?.errors?.[0].field });
+    throw Object.assign(new Error(message), { field: details?.field });
   }
   const asked = told.options;
   asked.challenge = bytes(asked.challenge);

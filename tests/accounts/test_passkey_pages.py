@@ -207,6 +207,8 @@ def test_with_two_factor_on_adding_one_takes_a_code(app, admin):
         answer = admin.post(path, json={"current_password": PASSWORD, **given})
         assert answer.status_code == 422
         assert "The code is incorrect" in answer.text
+        # The script focuses it.
+        assert answer.json["error"]["details"]["field"] == "code"
     given = {"current_password": PASSWORD, "code": codes[0]}
     begun = admin.post(path, json=given).json
     made = Authenticator().make(begun["options"])

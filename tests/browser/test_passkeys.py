@@ -47,6 +47,13 @@ def test_a_passkey_is_made_and_logs_in(here, seeded):
     here.press("Enter")
     expect(page.get_by_role("alert")).to_have_text("The current password is incorrect.")
     expect(page.get_by_label("Current password")).to_be_focused()
+    # A refusal says which field was wrong, such as the code of two-factor.
+    refused = {"error": {"message": "Wrong.", "details": {"field": "name"}}}
+    page.route("**/passkeys/options", lambda asked: asked.fulfill(status=422, json=refused))
+    here.press("Enter")
+    expect(page.get_by_role("alert")).to_have_text("Wrong.")
+    expect(page.get_by_label("Name")).to_be_focused()
+    page.unroute("**/passkeys/options")
     page.get_by_label("Current password").fill(PASSWORD)
     here.press("Enter")
     expect(page.get_by_role("status").first).to_have_text("Passkey added")
