@@ -17,6 +17,7 @@ from tests.torture.faults import (
     slow_clients,
 )
 from tests.torture.migrating import migrations
+from tests.torture.moving import moving
 from tests.torture.stage import Stage
 from tests.torture.storage import (
     disk_full,
@@ -61,6 +62,7 @@ SCENARIOS = (
     Scenario("mail", lambda s: mail(s, 5), lambda s: mail(s, 1)),
     Scenario("forges", lambda s: forges(s, 10), lambda s: forges(s, 1)),
     Scenario("sign-on", lambda s: sign_on(s, 20), lambda s: sign_on(s, 1)),
+    Scenario("moving", lambda s: moving(s, 10), lambda s: moving(s, 1, 12)),
     Scenario("trust", lambda stage: trust(stage, 5), None),
     Scenario("torn log", lambda s: torn_log(s, 10), lambda s: torn_log(s, 1), LITE),
 )
