@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from app.importing import messages
+from app.importing.trackers import messages
 
 # Deeper content becomes plain text.
 MOST_DEPTH = 40

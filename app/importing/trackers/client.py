@@ -20,7 +20,8 @@ from urllib3 import BaseHTTPResponse, PoolManager, Timeout
 from urllib3.exceptions import HTTPError, SSLError
 from urllib3.util import parse_url
 
-from app.importing import messages
+from app.importing.messages import waiting
+from app.importing.trackers import messages
 from app.webhooks.connecting import trusting
 
 CONNECT_SECONDS = 10.0
@@ -96,7 +97,7 @@ class Waits:
 
     def wait(self, seconds: float, reason: str) -> None:
         if seconds >= SHORTEST_LIMIT_WAIT * 5:
-            self._tell(messages.waiting(reason, round(seconds)))
+            self._tell(waiting(reason, round(seconds)))
         self.sleep(seconds)
 
     @staticmethod

@@ -18,15 +18,16 @@ from app.config import Settings
 from app.core.actor import Actor
 from app.core.clock import iso
 from app.database.session import reading
-from app.importing import dates, messages
+from app.importing import dates
 from app.importing.command_options import NAMED_USERS, named_users
 from app.importing.drafting import People
 from app.importing.dry_run import DryRun
 from app.importing.formats import unique
+from app.importing.messages import IMPORTING, PREVIEWING, no_such_user
 from app.importing.planning import plan
 from app.importing.report import ImportReport
 from app.importing.running import FileSupply, Importer
-from app.importing.trackers import github, gitlab, jira_api, linear
+from app.importing.trackers import github, gitlab, jira_api, linear, messages
 from app.importing.trackers.client import ApiClient, LimitRule, TrackerError
 from app.importing.trackers.download import Tracker, download
 from app.importing.trackers.download_file import DownloadFile
@@ -288,7 +289,7 @@ def _move(
         usernames = named_users(options.known, options.users_file)
         unknown = People(project_id, usernames).unknown
     if unknown:
-        raise click.ClickException(messages.no_such_user(unknown[0], options.key))
+        raise click.ClickException(no_such_user(unknown[0], options.key))
     client = ApiClient(
         connection.title,
         connection.base,
@@ -355,7 +356,7 @@ def _import(
     planned = plan(unique(issues, report), report)
     kind = DryRun if options.dry_run else Importer
     importer = kind(actor, project_id, report, usernames, supply=supply)
-    label = messages.PREVIEWING if options.dry_run else messages.IMPORTING
+    label = PREVIEWING if options.dry_run else IMPORTING
     progress = click.progressbar(length=len(planned), label=label, file=sys.stderr)
     with progress as bar, telling_webhooks(not options.without_webhooks):
         try:

@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from app.importing import messages
 from app.importing.issues import Issue
 from app.importing.report import ImportReport
+from app.importing.trackers import messages
 from app.importing.trackers.client import PARALLEL, Refused, TrackerError
 from app.importing.trackers.download_file import DownloadFile, FetchedPage
 

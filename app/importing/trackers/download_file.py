@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from app.importing import messages
+from app.importing.trackers import messages
 from app.importing.trackers.client import TrackerError
 
 FOLDER = "imports"

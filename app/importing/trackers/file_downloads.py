@@ -30,9 +30,10 @@ from app.files.adding import PreparedFile
 from app.files.store import incoming
 from app.http.multipart import ReceivedFile
 from app.http.time_limit import Guard
-from app.importing import messages
 from app.importing.issues import Issue, IssueFile
+from app.importing.messages import file_not_imported
 from app.importing.report import ImportReport
+from app.importing.trackers import messages
 from app.importing.trackers.client import (
     ANSWER_SECONDS,
     CHUNK,
@@ -169,9 +170,9 @@ class FileDownloads:
                     raise got
                 made[file.address] = adding.prepare(self._settings, got)
             except FileRefused as refused:
-                report.note(issue.id, messages.file_not_imported(refused), file.address)
+                report.note(issue.id, file_not_imported(refused), file.address)
             except DomainError as error:
-                report.note(issue.id, messages.file_not_imported(error.message), file.address)
+                report.note(issue.id, file_not_imported(error.message), file.address)
         return made
 
     def _received(self, file: IssueFile, target: Path) -> ReceivedFile | FileRefused:

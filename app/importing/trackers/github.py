@@ -8,9 +8,11 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from app.core.clock import iso
-from app.importing import dates, github, messages
+from app.importing import dates, github
 from app.importing.issues import Issue, IssueComment, IssueLink
+from app.importing.messages import PULL_REQUEST, closed
 from app.importing.report import ImportReport
+from app.importing.trackers import messages
 from app.importing.trackers.client import UNKNOWN_WAIT, ApiClient, TrackerError, limit_wait
 from app.importing.trackers.download import (
     MOST_PAGES,
@@ -168,10 +170,10 @@ class GitHub:
             number = int(one["number"])
             parts[number].address = one["html_url"]
             if one["is_pull"]:
-                report.note(f"#{number}", messages.PULL_REQUEST)
-                for closed in dict.fromkeys(_CLOSES.findall(one["body"])):
+                report.note(f"#{number}", PULL_REQUEST)
+                for issue in dict.fromkeys(_CLOSES.findall(one["body"])):
                     title = as_link_text(f"#{number} {one['title'] or ''}")
-                    parts[int(closed)].pages.append((title, one["html_url"]))
+                    parts[int(issue)].pages.append((title, one["html_url"]))
             else:
                 issues.append((f"#{number}", one))
         comments: dict[str, list[IssueComment]] = defaultdict(list)
@@ -287,7 +289,7 @@ def _change(entry: dict[str, Any]) -> str:
         "milestoned": messages.milestone_added(_title_of(milestone)),
         "demilestoned": messages.milestone_removed(_title_of(milestone)),
         "renamed": messages.title_changed(old, new),
-        "closed": messages.closed(reason, by),
+        "closed": closed(reason, by),
         "reopened": messages.REOPENED,
         "referenced": messages.mentioned_in(commit) if commit else "",
         "marked_as_duplicate": messages.MARKED_DUPLICATE,

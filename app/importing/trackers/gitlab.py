@@ -8,9 +8,11 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from app.core.clock import iso
-from app.importing import dates, messages
+from app.importing import dates
 from app.importing.issues import PARENT_LINK, Issue, IssueComment, IssueLink
+from app.importing.messages import NOT_AN_ISSUE, also_assigned_to
 from app.importing.report import ImportReport
+from app.importing.trackers import messages
 from app.importing.trackers.client import ApiAnswer, ApiClient, Refused, TrackerError
 from app.importing.trackers.download import (
     MOST_PAGES,
@@ -165,7 +167,7 @@ class GitLab:
             try:
                 issue = self._issue(where, one, tuple(comments[one["iid"]]), epics)
             except (ValueError, OverflowError, TypeError, KeyError) as error:
-                report.refuse(f"#{one['iid']}", messages.NOT_AN_ISSUE, str(error))
+                report.refuse(f"#{one['iid']}", NOT_AN_ISSUE, str(error))
                 continue
             if one["confidential"] or one["iid"] in confidential:
                 report.note(issue.id, messages.CONFIDENTIAL)
@@ -188,7 +190,7 @@ class GitLab:
         epics: dict[str, Issue],
     ) -> Issue:
         people = one["assignees"]
-        origins = [messages.also_assigned_to(", ".join(people[1:]))] if people[1:] else []
+        origins = [also_assigned_to(", ".join(people[1:]))] if people[1:] else []
         if one["weight"] is not None:
             origins.append(messages.weight(one["weight"]))
         links: tuple[IssueLink, ...] = ()

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from app.core import text
 from app.core.clock import iso
-from app.importing import messages
 from app.importing.issues import IssueComment
+from app.importing.trackers import messages
 from app.tickets.importing import history_text
 
 MOST_LINES = 200

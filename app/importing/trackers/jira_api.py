@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from app.importing import dates, jira, messages
+from app.importing import dates, jira
 from app.importing.file_links import ATTACHMENTS
 from app.importing.issues import MEDIUM, PARENT_LINK, Issue, IssueComment, IssueFile, IssueLink
+from app.importing.messages import ENVIRONMENT, NO_TITLE_GIVEN, NOT_AN_ISSUE
 from app.importing.report import ImportReport
 from app.importing.table import priority
-from app.importing.trackers import adf
+from app.importing.trackers import adf, messages
 from app.importing.trackers.client import ApiClient, TrackerError
 from app.importing.trackers.download import (
     MOST_PAGES,
@@ -234,7 +235,7 @@ class Jira:
         for one in file.items("issues"):
             key = one["key"]
             if not one["title"].strip():
-                report.refuse(key, messages.NOT_AN_ISSUE, messages.NO_TITLE_GIVEN)
+                report.refuse(key, NOT_AN_ISSUE, NO_TITLE_GIVEN)
                 continue
             said = comments[key] or one["comments"]
             if any(comment["is_restricted"] for comment in said):
@@ -242,7 +243,7 @@ class Jira:
             try:
                 issue = self._issue(one, said, report)
             except (ValueError, OverflowError) as error:
-                report.refuse(key, messages.NOT_AN_ISSUE, str(error))
+                report.refuse(key, NOT_AN_ISSUE, str(error))
                 continue
             past = [_past(change) for change in changes[key] or one["changes"]]
             parts = IssueParts(
@@ -268,7 +269,7 @@ class Jira:
     def _issue(
         self, one: dict[str, Any], said: Sequence[dict[str, Any]], report: ImportReport
     ) -> Issue:
-        sections = [("", one["body"]), (messages.ENVIRONMENT, one["environment"])]
+        sections = [("", one["body"]), (ENVIRONMENT, one["environment"])]
         sections.append(
             (
                 ATTACHMENTS,

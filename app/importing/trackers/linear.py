@@ -11,9 +11,11 @@ from http import HTTPStatus
 from typing import Any
 
 from app.core.clock import iso
-from app.importing import dates, messages
+from app.importing import dates
 from app.importing.issues import PARENT_LINK, Issue, IssueComment, IssueFile, IssueLink
+from app.importing.messages import NOT_AN_ISSUE
 from app.importing.report import ImportReport
+from app.importing.trackers import messages
 from app.importing.trackers.client import ApiClient, TrackerError, limit_wait, parsed
 from app.importing.trackers.download import MOST_PAGES, DownloadStep, entries, of_each
 from app.importing.trackers.download_file import DownloadFile, FetchedPage
@@ -202,7 +204,7 @@ class Linear:
             try:
                 issue = _issue(one, tuple(comments[name]), epics)
             except (ValueError, OverflowError) as error:
-                report.refuse(name, messages.NOT_AN_ISSUE, str(error))
+                report.refuse(name, NOT_AN_ISSUE, str(error))
                 continue
             own = parts[name]
             own.address = one["url"]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from app.importing import messages
+from app.importing.trackers import messages
 from app.importing.trackers.download import entries
 
 _PRIORITY_NAMES = ("none", "urgent", "high", "medium", "low")
