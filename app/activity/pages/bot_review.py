@@ -15,8 +15,8 @@ from app.audit.models import AuditEvent
 from app.database.session import reading
 from app.text.diff import Diff, compare
 from app.tickets import stream_queries
-from app.tickets.messages import THIS_TICKET
 from app.tickets.pages import feed
+from app.tickets.pages.messages import THIS_TICKET
 from app.tickets.pages.reading_words import ReadingWords, what_was_read
 from app.web.guard import actor, write
 from app.web.render import go, page

@@ -9,9 +9,10 @@ from app.core.actor import Actor
 from app.core.errors import InvalidField
 from app.database.session import AnyRow
 from app.projects import service as projects
-from app.tickets import loaders, messages, trees
+from app.tickets import loaders, trees
 from app.tickets.fields import FIELDS
 from app.tickets.page_queries import TicketPageData
+from app.tickets.pages import messages
 from app.web.filters import number
 from app.web.guard import actor
 from app.web.render import page

@@ -11,10 +11,11 @@ from app.database.session import reading
 from app.projects import labels as project_labels
 from app.projects.loaders import SeenProject, visible_by_key
 from app.tickets import board as boards
-from app.tickets import board_sidebar, changes, messages
+from app.tickets import board_sidebar, changes
 from app.tickets.board import Shape
 from app.tickets.cards import GROUPINGS, BoardOrder
-from app.tickets.pages import filters, kept_boards
+from app.tickets.messages import MANUAL_ORDER
+from app.tickets.pages import filters, kept_boards, messages
 from app.tickets.pages.blueprint import pages
 from app.tickets.pages.filters import Chosen
 from app.tickets.pages.kept_boards import card_html
@@ -25,7 +26,7 @@ from app.web.render import cached_page, is_htmx, page, partial, render
 # With more changes than this, the page offers to load itself again.
 MOST_CHANGES = 30
 ORDERS = (
-    (BoardOrder.RANK, messages.MANUAL_ORDER),
+    (BoardOrder.RANK, MANUAL_ORDER),
     (BoardOrder.PRIORITY, messages.BY_PRIORITY),
     (BoardOrder.DUE, messages.BY_DUE_DATE),
     (BoardOrder.UPDATED, messages.BY_LAST_UPDATE),

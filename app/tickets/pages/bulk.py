@@ -20,10 +20,11 @@ from app.projects import states
 from app.projects.loaders import SeenProject, visible_by_key
 from app.projects.pages import LABELS, STATES, project_of
 from app.rest.fields import load
-from app.tickets import board_sidebar, bulk, list_pages, listing, messages, trees
+from app.tickets import board_sidebar, bulk, list_pages, listing, trees
 from app.tickets.bulk import BATCH, MOST_TICKETS, BulkOutcome, Changes, OrderEnd
 from app.tickets.filters import CATEGORIES, PRIORITIES
 from app.tickets.list_pages import COUNTED
+from app.tickets.pages import messages
 from app.tickets.pages.blueprint import id_of_number, open_below_text, pages, user_options, words
 from app.tickets.pages.list_requests import list_of, read_request
 from app.tickets.schemas import TicketPatch

@@ -7,11 +7,12 @@ from flask import Response, request
 from app.core.actor import Actor
 from app.core.errors import InvalidField
 from app.database.session import reading
-from app.tickets import creating, links, loaders, messages, page_queries, relations, watchers
+from app.tickets import creating, links, loaders, page_queries, relations, watchers
 from app.tickets.board_sidebar import all_users
 from app.tickets.link_schemas import LinkCreate
+from app.tickets.messages import SUBTASK_WITHOUT_CHILDREN, TICKET_NOT_FOUND
 from app.tickets.models import TicketType
-from app.tickets.pages import show
+from app.tickets.pages import messages, show
 from app.tickets.pages.blueprint import pages, ticket_page, user_options
 from app.web.forms import Form, create, load_form, submit
 from app.web.guard import actor, write
@@ -100,7 +101,7 @@ def add_relation(reference: str) -> Response:
             relations.create_relation(present, reference, type=kind, target_ticket_id=other)
         elif loaders.named_in_body(present, other) is None:
             # As the source, a missing ticket would answer 404 instead of a message at the field.
-            raise InvalidField("target_ticket_id", "not_found", messages.TICKET_NOT_FOUND)
+            raise InvalidField("target_ticket_id", "not_found", TICKET_NOT_FOUND)
         else:
             relations.create_relation(present, other, type=kind, target_ticket_id=reference)
 
@@ -150,7 +151,7 @@ def add_child(reference: str) -> Response:
         parent = loaders.visible(present, reference)
         kind = creating.CHILD_TYPE.get(TicketType(parent.type))
         if kind is None:
-            raise InvalidField("title", "wrong_type", messages.SUBTASK_WITHOUT_CHILDREN)
+            raise InvalidField("title", "wrong_type", SUBTASK_WITHOUT_CHILDREN)
         child = creating.create_ticket(
             present,
             parent.project_id,

@@ -7,9 +7,9 @@ the ticket itself it does not.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from app.tickets import messages
 from app.tickets.fields import UPDATED
 from app.tickets.models import Priority
+from app.tickets.pages import messages
 from app.web.filters import day
 
 RELATION_TYPES = [(word, word) for word in messages.RELATION_ORDER]

@@ -18,13 +18,14 @@ from app.projects import labels, states
 from app.rest.fields import load
 from app.text.diff import Diff, compare
 from app.text.merge3 import Keep, Merged, merge
-from app.tickets import due_dates, listing, loaders, messages, page_queries, service
+from app.tickets import due_dates, listing, loaders, page_queries, service
 from app.tickets.board_sidebar import all_users
 from app.tickets.fields import BY_PART, FIELDS
 from app.tickets.filters import PRIORITIES
+from app.tickets.messages import NO_DUE_DATE, NO_VALUE, VALUE_OF_NOBODY
 from app.tickets.models import TicketType
 from app.tickets.page_queries import TicketPageData
-from app.tickets.pages import show
+from app.tickets.pages import messages, show
 from app.tickets.pages.blueprint import (
     FACTS,
     assignable,
@@ -119,7 +120,7 @@ def suggested_days() -> list[tuple[str, str]]:
     """(words, date) of the suggestions for a due date; no date removes it."""
     today = due_dates.today()
     days = [(words.capitalize(), str(due_dates.day_meant(words, today))) for words in DAYS]
-    return [*days, (messages.NO_DUE_DATE, "")]
+    return [*days, (NO_DUE_DATE, "")]
 
 
 def _editor(
@@ -312,8 +313,8 @@ def _new_value(subject: TicketPageData, name: str) -> str:
     ticket = subject.ticket
     if name in ("state", "assignee", "reporter"):
         value = ticket[name] or {}
-        return str(value.get("display_name") or value.get("name") or messages.VALUE_OF_NOBODY)
-    return value_of(ticket, name) or messages.NO_VALUE
+        return str(value.get("display_name") or value.get("name") or VALUE_OF_NOBODY)
+    return value_of(ticket, name) or NO_VALUE
 
 
 def submit_field(form: Form, work: Callable[[Actor], None]) -> None:

@@ -16,10 +16,11 @@ from app.core.ids import as_uuid, is_display_id
 from app.database.session import AnyRow
 from app.projects.loaders import SeenProject
 from app.search.service import QUERY_LENGTH, ticket_ids
-from app.tickets import messages
 from app.tickets.board_sidebar import board_sidebar
 from app.tickets.filters import DUE, FILTERS, UNTOUCHED
+from app.tickets.messages import NOBODY
 from app.tickets.models import Ticket
+from app.tickets.pages import messages
 from app.tickets.pages.blueprint import Options, projects_shown, user_options, words
 from app.web.guard import actor
 
@@ -129,7 +130,7 @@ def menu(
         "project_id": [] if project else [(one["id"], one["name"]) for one in projects_shown()],
         "state_id": states or [],
         "state_category": words(FILTERS["state_category"].words) if by_category else [],
-        "assignee_user_id": [("me", messages.ME), ("none", messages.NOBODY), *people],
+        "assignee_user_id": [("me", messages.ME), ("none", NOBODY), *people],
         "priority": words(FILTERS["priority"].words),
         "ticket_type": words(FILTERS["ticket_type"].words),
         "label_id": [(one["id"], one["name"]) for one in sidebar.labels] if project else [],

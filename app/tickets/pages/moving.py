@@ -12,14 +12,14 @@ from app.core.actor import Actor
 from app.core.errors import NotFound
 from app.database.session import reading, session
 from app.projects.models import WorkflowState
-from app.tickets import board, board_moves, board_sidebar, loaders, messages, page_queries
+from app.tickets import board, board_moves, board_sidebar, loaders, page_queries
 from app.tickets.board import Shape
 from app.tickets.board_moves import BoardCell, MovedCard, Neighbor
 from app.tickets.cards import GROUPINGS, BoardOrder
 from app.tickets.fields import BY_PART, Field
 from app.tickets.filters import CATEGORIES
 from app.tickets.models import Ticket
-from app.tickets.pages import show
+from app.tickets.pages import messages, show
 from app.tickets.pages.blueprint import FACTS, open_below_text, pages, ticket_page
 from app.tickets.pages.fields import (
     Before,

@@ -13,11 +13,13 @@ from app.database.session import reading
 from app.projects import states
 from app.projects.loaders import SeenProject
 from app.projects.pages import project_of
-from app.tickets import creating, due_dates, loaders, messages, page_queries, quick, templates
+from app.tickets import creating, due_dates, loaders, page_queries, quick, templates
 from app.tickets.board_sidebar import all_users, board_sidebar
 from app.tickets.fields import UPDATED
 from app.tickets.filters import PRIORITIES
+from app.tickets.messages import NOBODY
 from app.tickets.models import TicketType
+from app.tickets.pages import messages
 from app.tickets.pages.blueprint import assignable, pages, projects_shown, user_options, words
 from app.tickets.pages.board import label_summaries
 from app.tickets.pages.moving import shown_card
@@ -154,7 +156,7 @@ def _show(project: SeenProject, form: Form, template_id: str = "") -> Response:
         kind_default=str(kind or TicketType.STORY),
         states=[(state.id, state.name) for state in ordered],
         priorities=words(PRIORITIES),
-        assignees=[("", messages.NOBODY), *user_options(users, project.id)],
+        assignees=[("", NOBODY), *user_options(users, project.id)],
         labels=labels,
         templates=[{"id": identifier, "name": name} for identifier, name in offered],
         template_id=template_id,

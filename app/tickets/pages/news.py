@@ -15,12 +15,12 @@ from app.core import ids, text
 from app.core.errors import Gone
 from app.core.ids import as_uuid
 from app.database.session import reading, session
-from app.tickets import messages, page_queries, stream_queries
+from app.tickets import page_queries, stream_queries
 from app.tickets.fields import UPDATED
 from app.tickets.links import LINK_CHANGED
 from app.tickets.models import Ticket
 from app.tickets.page_queries import TicketPageData
-from app.tickets.pages import show, stream
+from app.tickets.pages import messages, show, stream
 from app.tickets.pages.blueprint import pages
 from app.tickets.pages.fields import value_of
 from app.tickets.pages.stream import OVERLAP_MS, Reacted, Show, lay_out

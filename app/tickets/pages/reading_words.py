@@ -6,7 +6,7 @@ from typing import Any
 
 from app.audit.reading_status import ReadStatus, lacks_reading, receipt_json
 from app.audit.receipts import Receipt
-from app.tickets import messages
+from app.tickets.pages import messages
 
 # More unread comments than this are counted instead of named.
 NAMED = 3

@@ -10,9 +10,9 @@ from flask import Response, g, request
 from app.config import settings_at_hand
 from app.core.errors import Gone
 from app.database.session import reading
-from app.tickets import messages, page_queries, relations, service, stream_queries
+from app.tickets import page_queries, relations, service, stream_queries
 from app.tickets.page_queries import TicketPageData
-from app.tickets.pages import past, stream
+from app.tickets.pages import messages, past, stream
 from app.tickets.pages.blueprint import FACTS, pages, ticket_page
 from app.tickets.pages.feed import RELATION_TYPES, grouped
 from app.tickets.pages.stream import StreamRows

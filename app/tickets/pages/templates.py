@@ -10,9 +10,10 @@ from app.core.errors import NotFound
 from app.database.session import by_id, reading
 from app.projects.loaders import SeenProject
 from app.projects.pages import project_of
-from app.tickets import messages, templates
+from app.tickets import templates
 from app.tickets.filters import KINDS, PRIORITIES
 from app.tickets.models import TicketTemplate
+from app.tickets.pages import messages
 from app.tickets.pages.blueprint import pages, words
 from app.tickets.pages.board import label_summaries
 from app.tickets.schemas import TemplateForm
