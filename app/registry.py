@@ -28,8 +28,8 @@ from app.commands.describe import openapi as openapi_command
 from app.commands.describe import projects as project_commands
 from app.commands.describe import tools as tool_commands
 from app.commands.doctor import doctor
-from app.commands.export import export, import_export
-from app.commands.moving import backup, copy_to, restore_backup
+from app.commands.moving.copies import backup, copy_to, restore_backup
+from app.commands.moving.export import export, import_export
 from app.commands.restore import restore
 from app.commands.secrets import rotate_secret_key
 from app.commands.users import login_limits, users

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from app.commands.moving import copy_database
+from app.commands.moving.copies import copy_database
 from tests.support.story import make_ticket, ok
 
 WRITERS = 4

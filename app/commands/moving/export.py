@@ -14,7 +14,8 @@ from sqlalchemy.exc import DBAPIError
 
 from app.accounts import bot_reads
 from app.accounts.models import BotReader, RecoveryCode, SecondFactor, User, UserType
-from app.commands import messages, server_stopped
+from app.commands import server_stopped
+from app.commands.moving import messages
 from app.config import Settings, settings_at_hand
 from app.core.clock import now_ms
 from app.database import schema

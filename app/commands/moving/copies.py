@@ -13,7 +13,8 @@ from flask import Flask, current_app
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
-from app.commands import messages, server_stopped
+from app.commands import server_stopped
+from app.commands.moving import messages
 from app.commands.secrets import lost_second_factors, lost_secrets
 from app.config import MOVED, Settings, settings_at_hand
 from app.database import schema

@@ -1,0 +1,1 @@
+"""Commands that move all data: backup and restore, copying to PostgreSQL, export and import."""
