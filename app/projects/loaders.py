@@ -15,7 +15,7 @@ from app.core import text
 from app.core.actor import Actor
 from app.core.errors import Conflict, Gone, InvalidField, NotFound, OutsideAllowlist
 from app.core.ids import as_uuid
-from app.database.session import Prepared, by_id, session
+from app.database.session import AnyRow, Prepared, by_id, session
 from app.projects import messages
 from app.projects.models import Label, Project, WorkflowState
 
@@ -113,6 +113,27 @@ def part_of(model: type[Part], project: SeenProject, identifier: str, kind: str)
     if row is None or row.project_id != project.id:
         raise NotFound(kind, identifier)
     return row
+
+
+_FIRST_STATE = Prepared(
+    select(WorkflowState.id, WorkflowState.category).where(
+        WorkflowState.project_id == bindparam("project_id"), WorkflowState.position == 0
+    )
+)
+
+
+def first_state(project_id: str) -> AnyRow:
+    """The id and category of the state that new tickets start in."""
+    row: AnyRow = _FIRST_STATE.all(project_id=project_id)[0]
+    return row
+
+
+def state_in_body(project_id: str, state_id: str, field: str = "state_id") -> WorkflowState:
+    """The state of this project that a request names in ``field``; raises InvalidField."""
+    state = by_id(WorkflowState, state_id)
+    if state is None or state.project_id != project_id:
+        raise InvalidField(field, "not_found", messages.not_a_state_of_project(field))
+    return state
 
 
 def check_name_free(

@@ -6,7 +6,7 @@ Positions are 0, 1, 2... without gaps: every change of a project's states locks 
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import select
 
 from app.audit.catalogue import UNDONE_AT_ONCE
 from app.audit.service import Target, record
@@ -14,7 +14,7 @@ from app.core import text
 from app.core.actor import Access, Actor, operation
 from app.core.errors import Conflict, InvalidField
 from app.database.pagination import Page, page
-from app.database.session import AnyRow, Prepared, by_id, session
+from app.database.session import AnyRow, Prepared, session
 from app.database.versions import add_versioned, apply_changes, duplicate_is_conflict
 from app.projects import loaders, messages, ticket_rows
 from app.projects.builders import state_json
@@ -34,13 +34,6 @@ MOST_MOVED = UNDONE_AT_ONCE - 1
 # Of tickets in one column.
 HIGHEST_LIMIT = 999
 REVIEW = "review_state_id"
-
-_FIRST = Prepared(
-    select(WorkflowState.id, WorkflowState.category).where(
-        WorkflowState.project_id == bindparam("project_id"), WorkflowState.position == 0
-    )
-)
-
 
 _OF_LIVE_PROJECTS = Prepared(
     select(WorkflowState.id, WorkflowState.category, WorkflowState.project_id)
@@ -101,23 +94,9 @@ def ordered(project_id: str) -> Sequence[WorkflowState]:
     return session.scalars(statement.order_by(WorkflowState.position)).all()
 
 
-def first(project_id: str) -> AnyRow:
-    """The id and category of the state that new tickets start in."""
-    row: AnyRow = _FIRST.all(project_id=project_id)[0]
-    return row
-
-
-def named_in_body(project_id: str, state_id: str, field: str = "state_id") -> WorkflowState:
-    """The state of this project that a request names in ``field``; raises InvalidField."""
-    state = by_id(WorkflowState, state_id)
-    if state is None or state.project_id != project_id:
-        raise InvalidField(field, "not_found", messages.not_a_state_of_project(field))
-    return state
-
-
 def for_review(project_id: str, state_id: str) -> WorkflowState:
     """The state that a request names as the review state; raises InvalidField."""
-    state = named_in_body(project_id, state_id, REVIEW)
+    state = loaders.state_in_body(project_id, state_id, REVIEW)
     if state.category == StateCategory.DONE:
         raise InvalidField(REVIEW, "is_done", messages.REVIEW_STATE_NOT_DONE)
     return state

@@ -14,6 +14,7 @@ from app.core.actor import Access, Actor, operation
 from app.core.errors import Conflict, DomainError, InvalidField
 from app.database.session import savepoint, session
 from app.projects import labels, states, ticket_rows
+from app.projects import loaders as projects
 from app.tickets import board_moves, loaders, messages, service, templates
 from app.tickets.models import Ticket
 
@@ -61,7 +62,7 @@ def replace_state(actor: Actor, project_id: str, state_id: str, *, into_state_id
     """
     # An update without changes checks the project and the state.
     state = states.update_state(actor, project_id, state_id)
-    into = states.named_in_body(project_id, into_state_id)
+    into = projects.state_in_body(project_id, into_state_id)
     if into is state:
         raise InvalidField("into_state_id", "same", messages.MOVE_TO_ANOTHER)
     ticket_ids = ticket_rows.live_ids_in_state(state.id, states.MOST_MOVED + 1)

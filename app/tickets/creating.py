@@ -15,7 +15,7 @@ from app.core.actor import Access, Actor, operation
 from app.core.errors import DomainError, Gone, InvalidField
 from app.core.etag import etag
 from app.database.session import Prepared, by_id, pipeline
-from app.projects import labels, states
+from app.projects import labels
 from app.projects import loaders as projects
 from app.projects.loaders import SeenProject
 from app.projects.models import Project
@@ -110,7 +110,11 @@ def create_ticket(
     check_values(checked)
     title = checked["title"]
     parent = checked_parent(project.id, type, parent_ticket_id)
-    state = states.named_in_body(project.id, state_id) if state_id else states.first(project.id)
+    state = (
+        projects.state_in_body(project.id, state_id)
+        if state_id
+        else projects.first_state(project.id)
+    )
     bot_rules.check_entry(actor, project.id, state.category)
     if assignee_user_id is not None:
         assignee = user_refs.active_in_project(assignee_user_id, project.id, "assignee_user_id")

@@ -13,6 +13,7 @@ from app.core.etag import check_if_match
 from app.database.session import session
 from app.database.versions import apply_changes, touch
 from app.projects import labels, states
+from app.projects import loaders as projects
 from app.projects.models import WorkflowState
 from app.tickets import (
     bot_rules,
@@ -43,7 +44,7 @@ def restore_ticket(actor: Actor, reference: str) -> Ticket:
     deletions.check_own(actor, "ticket.deleted", ticket_id=ticket.id)
     ticket.deleted_at = None
     state = states.kept(ticket.state_id) if ticket.state_id else None
-    state = state or states.first(ticket.project_id)
+    state = state or projects.first_state(ticket.project_id)
     bot_rules.check_entry(actor, ticket.project_id, state.category)
     ticket.state_id = state.id
     touch(ticket)
@@ -242,7 +243,7 @@ def transition_ticket(
     """
     ticket = loaders.writable(actor, reference)
     check_assignee(ticket, expected_assignee_user_id)
-    state = states.named_in_body(ticket.project_id, state_id)
+    state = projects.state_in_body(ticket.project_id, state_id)
     if comment is not None:
         text.filled_body(comment, "comment")
     if ticket.state_id != state.id:
