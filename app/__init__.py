@@ -149,7 +149,7 @@ def _install_edges(app: Flask) -> None:
     page_names = frozenset(page.name for page in pages)
 
     @app.before_request
-    def judge_credentials() -> None:
+    def admit() -> None:
         request = current_request()
         # An invalid key is refused also where there is no such address or method.
         if request.url_rule is None:
