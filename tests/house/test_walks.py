@@ -5,7 +5,7 @@ import pytest
 from tests.house.walks import walks
 
 pytestmark = pytest.mark.slow
-MOST_FILES = {"REST get": 25, "REST create": 40, "MCP create_ticket": 50, "MCP get_self": 31}
+MOST_FILES = {"REST get": 24, "REST create": 39, "MCP create_ticket": 49, "MCP get_self": 30}
 MOST_CALLS = {"REST search": 450}
 
 
