@@ -2,9 +2,10 @@
 
 import re
 
-from tests.support.serving import COMMAND, serving
+from tests.support.forking import Forked
+from tests.support.serving import serving
 
-DEMO = (*COMMAND[:-1], "demo")
+DEMO = Forked("wsgi", ("demo",))
 
 
 def test_a_demo_can_be_logged_in_to_and_is_made_once(tmp_path):

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 import psutil
 import pytest
 
+from tests.support.forking import FORKED
 from tests.support.serving import is_healthy, refused_start, serving, start, until, unused_port
 
 KEY = "a secret key of the tests, long enough"
@@ -56,7 +57,7 @@ def test_the_first_start_names_the_page_that_sets_it_up(tmp_path):
 def test_what_is_stored_is_for_its_owner_alone_and_one_file_at_rest(tmp_path):
     instance = tmp_path / "instance"
     instance.mkdir()
-    with serving(instance) as served:
+    with serving(instance, command=FORKED) as served:
         assert served.request("POST", "/api/v1/setup/admin", ADMIN).status == 201
         modes = {path.name: path.stat().st_mode & 0o077 for path in instance.iterdir()}
         assert {"docket.db", "docket.db-wal", "secret_key"} <= modes.keys()
@@ -95,7 +96,7 @@ def test_ctrl_c_in_a_terminal_goes_to_the_whole_group_and_still_finishes_request
 
 def test_a_service_manager_that_signals_every_process_still_finishes_requests(tmp_path):
     instance = tmp_path / "instance"
-    with serving(instance) as served:
+    with serving(instance, command=FORKED) as served:
         answers = []
         with writers_wait(instance):
             sending = in_flight(served, answers)
@@ -108,7 +109,7 @@ def test_a_service_manager_that_signals_every_process_still_finishes_requests(tm
 
 
 def test_connections_that_idle_or_stall_do_not_keep_the_server_from_ending(tmp_path):
-    with serving(tmp_path / "instance") as served:
+    with serving(tmp_path / "instance", command=FORKED) as served:
         idle = served.connect(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert idle.recv(15) == b"HTTP/1.1 200 OK"
         stalled = served.connect(
@@ -146,8 +147,8 @@ def test_signals_at_any_moment_end_the_server(tmp_path, to_group):
 
 def test_a_second_server_on_the_same_database_is_refused(tmp_path):
     instance = tmp_path / "instance"
-    with serving(instance) as served:
-        said = refused_start(instance, unused_port())
+    with serving(instance, command=FORKED) as served:
+        said = refused_start(instance, unused_port(), command=FORKED)
         assert said == (
             f"Error: Another server (process {served.process.pid}) already serves "
             f"{instance / 'docket.db'}; SQLite allows one."
@@ -169,13 +170,13 @@ def test_a_database_that_may_only_be_read_is_refused(tmp_path):
 
 
 def test_a_port_in_use_is_refused(tmp_path):
-    with serving(tmp_path / "one") as served:
-        said = refused_start(tmp_path / "two", served.port)
+    with serving(tmp_path / "one", command=FORKED) as served:
+        said = refused_start(tmp_path / "two", served.port, command=FORKED)
         assert said == f"Error: PORT {served.port} is in use. Choose another one."
 
 
 def test_a_killed_worker_is_replaced(tmp_path):
-    with serving(tmp_path / "instance") as served:
+    with serving(tmp_path / "instance", command=FORKED) as served:
         (worker,) = served.workers()
         os.kill(worker, signal.SIGKILL)
         until(lambda: served.workers() not in ([], [worker]) and is_healthy(served), seconds=5)
@@ -183,7 +184,7 @@ def test_a_killed_worker_is_replaced(tmp_path):
 
 
 def test_a_worker_that_cannot_live_ends_the_server_with_an_error(tmp_path):
-    with serving(tmp_path / "instance") as served:
+    with serving(tmp_path / "instance", command=FORKED) as served:
         for _ in range(2):
             (worker,) = until(served.workers)
             until(lambda: is_healthy(served) or served.process.poll() is not None)
@@ -194,11 +195,11 @@ def test_a_worker_that_cannot_live_ends_the_server_with_an_error(tmp_path):
 
 def test_a_worker_does_not_outlive_its_parent_and_the_next_server_takes_over(tmp_path):
     instance = tmp_path / "instance"
-    with serving(instance) as killed:
+    with serving(instance, command=FORKED) as killed:
         (worker,) = killed.workers()
         os.kill(killed.process.pid, signal.SIGKILL)
         killed.process.wait()
-        with serving(instance) as served:
+        with serving(instance, command=FORKED) as served:
             assert is_healthy(served)
             assert not is_running(worker)
 
@@ -210,7 +211,7 @@ def test_postgresql_may_have_several_workers(tmp_path, cluster, template):
         "SECRET_KEY": "a secret key of the tests, long enough",
         "WORKERS": 2,
     }
-    served = start(tmp_path / "instance", **settings)
+    served = start(tmp_path / "instance", command=FORKED, **settings)
     try:
         assert len(served.workers()) == 2
         assert served.request("POST", "/api/v1/setup/admin", ADMIN).status == 201
@@ -224,6 +225,7 @@ def test_a_database_out_of_reach_is_said_in_a_sentence(tmp_path):
     said = refused_start(
         tmp_path,
         unused_port(),
+        command=FORKED,
         DATABASE_URL=url,
         SECRET_KEY="a secret key of the tests, long enough",
     )
@@ -236,7 +238,7 @@ def test_a_database_of_a_newer_release_is_refused(tmp_path):
         connection.execute("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL)")
         connection.execute("INSERT INTO alembic_version VALUES ('9999')")
     connection.close()
-    said = refused_start(tmp_path, unused_port())
+    said = refused_start(tmp_path, unused_port(), command=FORKED)
     assert said.startswith("Error: Cannot use the database: ")
     assert "9999" in said
     assert said.endswith("If a newer release made it, start that release or restore a backup.")

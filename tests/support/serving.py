@@ -177,8 +177,16 @@ def serving(instance: Path, **settings: Any) -> Iterator[Served]:
         end(served)
 
 
-def refused_start(instance: Path, port: int, **settings: Any) -> str:
-    """Start a server that must refuse; what it said. Modes of files bind it even as root."""
+def refused_start(instance: Path, port: int, command: Forked | None = None, **settings: Any) -> str:
+    """Start a server that must refuse; what it said.
+
+    Modes of files bind it even as root, unless it is forked.
+    """
+    if command is not None:
+        log = instance.with_name(f"{instance.name}-{port}.log")
+        process = fork(command, ROOT, environment(instance, port, **settings), log)
+        assert process.wait(30) == 1, log.read_text()
+        return log.read_text().strip().splitlines()[-1]
     ended = subprocess.run(
         (*POWERLESS, *COMMAND) if os.geteuid() == 0 else COMMAND,
         cwd=ROOT,
