@@ -153,6 +153,7 @@ def test_deactivated_human_counts(app, client):
     assert error(client.post(SETUP, json=BODY)) == (409, "resource.conflict")
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     ("fields", "status", "code", "found"),
     [

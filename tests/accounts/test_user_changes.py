@@ -193,6 +193,7 @@ def test_path_takes_upper_case_ids(admin):
     assert answer.json == grace
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     ("fields", "status", "code", "found"),
     [

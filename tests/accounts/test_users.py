@@ -127,6 +127,7 @@ def test_of_many_who_take_one_username_at_once_one_gets_it(app, admin):
     assert (answers.count(201), answers.count(409)) == (1, 7)
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     ("fields", "status", "code", "found"),
     [

@@ -153,6 +153,7 @@ def test_an_offset_counts_however_its_plus_is_sent(app, cast, log, plus):
     assert len(listed(cast.ada, west)) == 1
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     "text",
     [

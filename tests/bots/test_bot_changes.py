@@ -71,6 +71,7 @@ def test_update_that_changes_nothing_emits_nothing(app, admin, body):
     assert event_types(app) == before
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     "field",
     ["id", "type", "username", "active_token", "created_by_user_id", "created_at", "updated_at"],

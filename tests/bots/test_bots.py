@@ -148,6 +148,7 @@ def test_create_refuses_what_breaks_a_rule(app, admin, fields, found):
     assert event_types(app) == before
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     ("fields", "loc", "kind"),
     [

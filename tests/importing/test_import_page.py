@@ -161,6 +161,7 @@ def test_with_a_script_an_import_runs_to_its_end_by_itself(cast, send, monkeypat
     assert "20 assignee is not a user here" in words(page)
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     "sent",
     [
@@ -214,6 +215,7 @@ def test_the_page_does_not_grow_with_the_file(send):
     assert len(many) < len(few) + 100
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     ("content", "said"),
     [

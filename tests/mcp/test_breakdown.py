@@ -90,6 +90,7 @@ def test_an_error_names_its_place_and_nothing_is_half_done(smith, cast, ada, app
     assert smith.call("create_ticket", project="OPEN", title="Next")["display_id"] == "OPEN-1"
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     ("parts", "named"),
     [

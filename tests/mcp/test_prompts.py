@@ -40,6 +40,7 @@ def test_a_prompt_names_only_what_the_bot_sees(smith, fenced, ada, cast):
     assert " in FENCED" in text(smith, "work-next", project="FENCED")
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     "params",
     [

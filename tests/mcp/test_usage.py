@@ -82,6 +82,7 @@ def test_a_failed_call_counts_for_the_bot_alone(call, sums, ticket, fenced):
     assert set(sums()) == {None}
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     "usage",
     [
@@ -107,6 +108,7 @@ def test_usage_that_is_not_valid_is_ignored(call, log, sums, usage):
     assert sums() == {}
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     "trace",
     [

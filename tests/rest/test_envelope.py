@@ -11,6 +11,7 @@ from tests.support.story import event_types, make_ticket, malformed, ok, refused
 PATHS = ["/nowhere", "/", "/tickets/", "/tickets/x/y/z", "/projects/%00/tickets/", "//tickets"]
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("path", PATHS)
 def test_an_unknown_route_is_not_found(cast, path):
     for caller in (cast.nobody, cast.ada, cast.smith):

@@ -14,6 +14,7 @@ def test_unknown_parameters_are_ignored(cast):
         assert len(ok(cast.ada.get(f"/tickets{query}"))["data"]) == 1, query
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     "limit", ["0", "201", "-1", "999999999", "9" * 18, "9" * 19, "-" + "9" * 30, "1" + "0" * 5000]
 )
@@ -27,6 +28,7 @@ def test_a_limit_may_begin_with_zeros(cast):
     assert len(ok(cast.ada.get(f"/tickets?limit={'0' * 30}1"))["data"]) == 1
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     "limit", ["", "x", "1.0", "1e2", "+5", " 5", "0x10", "٣", "5,5", "true", "0" * 60_000 + "x"]
 )
@@ -120,6 +122,7 @@ def test_of_a_parameter_sent_twice_the_first_counts(cast):
     assert len(ok(cast.ada.get("/tickets?limit=1&limit=2"))["data"]) == 1
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("value", ["1", "yes", "True", "TRUE", "", "null"])
 def test_include_deleted_is_true_or_false(cast, value):
     malformed(

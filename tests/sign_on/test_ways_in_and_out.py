@@ -152,6 +152,7 @@ class TestLogoutByTheProvider:
         assert self.send(client, provider.logout_token(sub="another")).status_code == 200
         assert [is_logged_in(browser) for browser in two] == [True, True]
 
+    @pytest.mark.one_database
     @pytest.mark.parametrize(
         ("changes", "reason"),
         [

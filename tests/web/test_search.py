@@ -145,6 +145,7 @@ def test_a_display_id_comes_first_whatever_else_fits(ada, cast, gates):
         assert options(ada.get(f"/palette?q={typed}", htmx=True).text)[0] == "/tickets/OPEN-1"
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     ("typed", "first"),
     [

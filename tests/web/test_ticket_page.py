@@ -103,6 +103,7 @@ def test_a_choice_that_somebody_overtook_is_another_conflict(ada, cast, path):
     assert cast.ada.get(path).json["body"] == "Their line, again"
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("name", ["body", "title", "assignee", "due_date", "parent", "state"])
 @pytest.mark.parametrize("sent", [{}, {"take": "mine"}, {"take": "edit"}, {"take": "merged"}])
 def test_a_form_without_its_field_empties_nothing(ada, cast, path, name, sent):

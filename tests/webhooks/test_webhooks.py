@@ -45,6 +45,7 @@ def test_the_secret_is_nowhere_in_the_database(app, ada):
                 )
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     ("field", "value"),
     [
