@@ -11,7 +11,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import partial, reduce
 from operator import itemgetter
 
 from sqlalchemy import delete, func, select, update
@@ -85,8 +85,9 @@ class Notes:
     stored_since: float = 0.0
     bots: dict[str, _Bot] = field(default_factory=dict)
     beat_due: float = 0.0
-    # Bots of which reads were given up.
+    # Bots of which reads were given up: what waits to be stored, and what is being stored.
     lost: set[str] = field(default_factory=set)
+    losing: set[str] = field(default_factory=set)
     # Until then no new bot is registered, as that failed.
     retry_at: float = 0.0
     # Whether a receipt can name this process.
@@ -105,14 +106,14 @@ class Notes:
         known = self.pending.get(key) or self.stored.get(key)
         return known is not None and known.covers(seen)
 
-    def known(self, user_id: str, subject: str) -> Shown:
+    def known(self, user_id: str, subject: str) -> Shown | None:
         """What this process noted of a subject, stored or not."""
-        key, known = (user_id, subject), Shown(subject)
+        key = (user_id, subject)
         with self.guard:
-            for reads in (self.pending, self.storing, self.stored):
-                if key in reads:
-                    known = known.with_more(reads[key])
-        return known
+            kept = [
+                reads[key] for reads in (self.pending, self.storing, self.stored) if key in reads
+            ]
+        return reduce(Shown.with_more, kept) if kept else None
 
     def is_reader(self, user_id: str) -> bool:
         """Whether others know that this process may hold reads of the bot."""
@@ -150,13 +151,18 @@ class Notes:
         with self.guard:
             self.lost.add(user_id)
 
+    def has_lost(self, user_id: str) -> bool:
+        """Whether reads of the bot up to now may be missing, and that is not stored yet."""
+        with self.guard:
+            return user_id in self.lost or user_id in self.losing
+
     def take(self) -> tuple[Reads, set[str]]:
         """What to store now, for ``done`` or ``failed``."""
         with self.guard:
             keys = list(self.pending)[:BATCH]
             self.storing = {key: self.pending.pop(key) for key in keys}
-            lost, self.lost = self.lost, set()
-            return self.storing, lost
+            self.losing, self.lost = self.lost, set()
+            return self.storing, self.losing
 
     def log_of(self, user_ids: Iterable[str]) -> dict[str, Sequence[NotedRead] | None]:
         """What was noted of these bots lately; None where that is not all, or not certain."""
@@ -166,7 +172,11 @@ class Notes:
             for noted in self.log:
                 if noted.user_id in found:
                     found[noted.user_id].append(noted)
-            unsure = self.lost | {key for key, until in self.unsure_until.items() if now < until}
+            unsure = (
+                self.lost
+                | self.losing
+                | {key for key, until in self.unsure_until.items() if now < until}
+            )
         return {key: None if key in unsure else one for key, one in found.items()}
 
     def forget_order(self) -> None:
@@ -199,13 +209,13 @@ class Notes:
                 self.stored, self.stored_since = {}, moment
             for key, seen in self.storing.items():
                 _merge(self.stored, key, seen)
-            self.storing = {}
+            self.storing, self.losing = {}, set()
 
     def failed(self, lost: set[str]) -> None:
         with self.guard:
             for key, seen in self.storing.items():
                 _merge(self.pending, key, seen)
-            self.storing = {}
+            self.storing, self.losing = {}, set()
             self.lost |= lost
 
     def idle(self) -> list[str]:

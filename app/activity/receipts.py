@@ -6,18 +6,21 @@
 from typing import Any
 
 import orjson
-from sqlalchemy import Text, and_, bindparam, cast, func, literal, select, true
+from sqlalchemy import Text, and_, bindparam, cast, func, literal, select
+from sqlalchemy.orm import aliased
 
 from app.accounts import bot_reads
-from app.accounts.bot_reads import GAP, Shown
+from app.accounts.bot_reads import GAP
 from app.accounts.models import BotRead, BotReader
 from app.accounts.read_notes import notes, shared_us
-from app.audit.receipts import NAMED, Receipt, Subject, VersionedKind
+from app.audit.receipts import NAMED, Begun, Receipt, Subject, VersionedKind
 from app.core.actor import Actor
 from app.core.clock import now_ms
 from app.database.columns import Id
 from app.database.session import Prepared
 from app.database.sql_functions import ClockMicros, JsonRows
+from app.projects.loaders import SEEN, SeenProject
+from app.projects.models import Project
 from app.tickets.models import Comment
 from app.wiki.models import WikiPage
 
@@ -25,45 +28,28 @@ from app.wiki.models import WikiPage
 RULES = "agents"
 # The newest comments of a ticket that a receipt is about.
 COMMENTS = 200
-# Where the parts of a receipt have the version that there was.
-VERSION_OF = {"ticket": "version", "page": "revision", "house_rules": "revision"}
-
 _USER = bindparam("user_id", type_=Id())
-_IS_RULES = and_(WikiPage.slug == RULES, WikiPage.deleted_at.is_(None))
-_project_rules = select(WikiPage.id).where(
-    _IS_RULES, WikiPage.project_id == bindparam("project_id", type_=Id())
+_KEY = cast(bindparam("key", type_=Id()), Text)
+_PAGE = literal("page:", Text())
+_own, _global = aliased(WikiPage, name="own"), aliased(WikiPage, name="global_rules")
+_OWN_RULES = and_(_own.slug == RULES, _own.deleted_at.is_(None), _own.project_id == Project.id)
+_GLOBAL_RULES = and_(
+    _global.slug == RULES, _global.deleted_at.is_(None), _global.project_id.is_(None)
 )
-_global_rules = select(WikiPage.id).where(_IS_RULES, WikiPage.project_id.is_(None))
-_rules = (
-    select(WikiPage.id, WikiPage.revision_number, WikiPage.updated_at)
-    .where(
-        WikiPage.id
-        == func.coalesce(_project_rules.scalar_subquery(), _global_rules.scalar_subquery())
-    )
-    .subquery("rules")
-)
-_subjects = [
-    *(bindparam(name, type_=Text()) for name in ("ticket", "comments", "page")),
-    literal(GAP, Text()),
-    literal("page:", Text()) + cast(_rules.c.id, Text),
-]
-_reads = (
-    select(JsonRows(BotRead.subject, BotRead.version, BotRead.seen))
-    .where(BotRead.user_id == _USER, BotRead.subject.in_(_subjects))
-    .correlate(_rules)
-    .scalar_subquery()
-)
-_readers = (
-    select(JsonRows(BotReader.process_id))
-    .where(
-        BotReader.user_id == _USER,
-        BotReader.process_id != bindparam("process_id", type_=Id()),
-    )
-    .scalar_subquery()
-)
+_RULES_ID = func.coalesce(_own.id, _global.id)
+
+
+def _read(column: Any, subject: Any) -> Any:
+    """What is stored of the reads of a subject."""
+    statement = select(column).where(BotRead.user_id == _USER, BotRead.subject == subject)
+    return statement.correlate(_own, _global).scalar_subquery()
+
+
+_IS_OTHER = BotReader.process_id != bindparam("process_id", type_=Id())
+_readers = select(JsonRows(BotReader.process_id)).where(BotReader.user_id == _USER, _IS_OTHER)
 _newest = (
     select(Comment.id, Comment.author_user_id, Comment.created_at)
-    .where(Comment.ticket_id == bindparam("ticket_id", type_=Id()), Comment.deleted_at.is_(None))
+    .where(Comment.ticket_id == bindparam("key", type_=Id()), Comment.deleted_at.is_(None))
     .order_by(Comment.created_at.desc(), Comment.id.desc())
     .limit(COMMENTS)
     .subquery("newest")
@@ -71,116 +57,108 @@ _newest = (
 _comments = select(
     JsonRows(_newest.c.id, _newest.c.author_user_id, _newest.c.created_at)
 ).scalar_subquery()
-_one = select(literal(1).label("one")).subquery("one")
 
 
-def _known(*more: Any) -> Prepared:
-    columns = (_rules.c.id, _rules.c.revision_number, _rules.c.updated_at)
+def _known(is_project: Any, *more: Any) -> Prepared:
+    """What there is to read beside the subject, what is known of that, and the project, if any."""
     return Prepared(
         select(
-            *columns,
-            _reads.label("reads"),
-            _readers.label("readers"),
+            _RULES_ID.label("rules_id"),
+            func.coalesce(_own.revision_number, _global.revision_number).label("rules_revision"),
+            func.coalesce(_own.updated_at, _global.updated_at).label("rules_changed_at"),
+            _read(BotRead.version, _PAGE + cast(_RULES_ID, Text)).label("rules_read"),
+            _read(BotRead.version, literal(GAP, Text())).label("gap"),
+            _readers.scalar_subquery().label("readers"),
             ClockMicros().label("at"),
             *more,
+            *SEEN,
         )
-        .select_from(_one)
-        .outerjoin(_rules, true())
+        .select_from(select(literal(1).label("one")).subquery("one"))
+        .outerjoin(Project, is_project)
+        .outerjoin(_own, _OWN_RULES)
+        .outerjoin(_global, _GLOBAL_RULES)
     )
 
 
-_KNOWN, _KNOWN_OF_TICKET = _known(), _known(_comments.label("discussion"))
+_BY_ID = Project.id == bindparam("project_id", type_=Id())
+_KNOWN: dict[str | None, Prepared] = {
+    None: _known(_BY_ID),
+    "by key": _known(Project.key == bindparam("project_key")),
+    VersionedKind.TICKET: _known(
+        _BY_ID,
+        _read(BotRead.version, literal("ticket:", Text()) + _KEY).label("read"),
+        _read(BotRead.seen, literal("comments:", Text()) + _KEY).label("seen"),
+        _comments.label("discussion"),
+    ),
+    VersionedKind.PAGE: _known(_BY_ID, _read(BotRead.version, _PAGE + _KEY).label("read")),
+}
 
 
-class _KnownReads:
-    """What is known of the reads of a bot, and what it could have read."""
+def build(actor: Actor, subject: Subject) -> Begun:
+    """The receipt of a change that is about to be made, in its transaction, and its project."""
+    kept, user_id, kind, key = notes(), actor.id, subject.kind, subject.id
+    has_lost = kept.has_lost(user_id)
+    row = _KNOWN["by key" if subject.project_key else kind].first(
+        user_id=user_id,
+        process_id=kept.process_id,
+        key=key,
+        project_id=subject.project_id,
+        project_key=subject.project_key,
+    )
 
-    def __init__(self, actor: Actor, subject: Subject) -> None:
-        kept = notes()
-        key = subject.row.id if subject.row is not None else ""
-        self.user_id = actor.id
-        # The unread comments that a receipt does not name, oldest first.
-        self.more_unread: list[list[Any]] = []
-        values = {
-            "user_id": actor.id,
-            "process_id": kept.process_id,
-            "project_id": subject.project_id,
-            "ticket": bot_reads.of_ticket(key),
-            "comments": bot_reads.of_comments(key),
-            "page": bot_reads.of_page(key),
-        }
-        if subject.kind is VersionedKind.TICKET:
-            row = _KNOWN_OF_TICKET.first(**values, ticket_id=key)
-            self.discussion = orjson.loads(row.discussion or "[]")
-        else:
-            row = _KNOWN.first(**values)
-        self.at: int | None = row.at
-        self.rules = (row.id, row.revision_number, row.updated_at) if row.id else None
-        # What it knows to be lost is not stored yet.
-        self.since = now_ms() if actor.id in kept.lost else 0
-        self.readers = [one for (one,) in orjson.loads(row.readers or "[]")]
-        self._reads: dict[str, Shown] = {}
-        for name, version, seen in orjson.loads(row.reads or "[]"):
-            if name == GAP:
-                self.since = max(self.since, version)
-            else:
-                marks = bot_reads.marks_in(seen) if name == values["comments"] else frozenset()
-                self._reads[name] = Shown(name, version, marks)
+    # Asked after that: what was noted before is stored by now, or still here.
+    def newest(name: str, stored: int | None) -> int:
+        noted = kept.known(user_id, name)
+        return max(stored or 0, noted.version if noted else 0)
 
-    def of(self, subject: str) -> Shown:
-        # Asked last: what was noted before is stored by now, or still here.
-        noted = notes().known(self.user_id, subject)
-        return noted.with_more(self._reads.get(subject, noted))
-
-
-def build(actor: Actor, subject: Subject) -> Receipt:
-    """The receipt of a change that is about to be made, in its transaction."""
-    known = _KnownReads(actor, subject)
-    receipt: Receipt = {}
-    if subject.kind is VersionedKind.TICKET:
-        read = known.of(bot_reads.of_ticket(subject.row.id)).version
+    receipt, more_unread, is_lacking = Receipt(), list[Any](), False
+    if kind is VersionedKind.TICKET:
+        read = newest(bot_reads.of_ticket(key), row.read)
         receipt["ticket"] = {"version": subject.version, "read": read}
-        receipt["comments"] = _discussion(actor, known, subject.row.id)
-    elif subject.kind is VersionedKind.PAGE:
-        page = (subject.row.id, subject.version, subject.row.updated_at)
-        receipt["page"] = _page(known, *page)
-    if known.rules is not None:
-        receipt["house_rules"] = _page(known, *known.rules)
-    if not _lacks_something(receipt):
-        # Nothing that others know, or that was lost, could be more.
-        return receipt
-    if known.since:
-        receipt["known_since"] = known.since
-    if known.readers:
-        receipt["other_readers"] = known.readers
-        # What they showed before this time counts.
-        receipt["at"] = known.at or shared_us()
-        if known.more_unread:
-            receipt["comments"]["more_unread"] = known.more_unread
-    return receipt
+        receipt["comments"], more_unread = _discussion(user_id, key, row)
+        is_lacking = read < subject.version or bool(receipt["comments"]["unread"])
+    elif kind is VersionedKind.PAGE:
+        read = newest(bot_reads.of_page(key), row.read)
+        receipt["page"] = _page(key, subject.version, subject.row.updated_at, read)
+        is_lacking = read < subject.version
+    if row.rules_id:
+        read = newest(bot_reads.of_page(row.rules_id), row.rules_read)
+        revision = row.rules_revision
+        receipt["house_rules"] = _page(row.rules_id, revision, row.rules_changed_at, read)
+        is_lacking = is_lacking or read < row.rules_revision
+    # Else nothing that others know, or that was lost, could be more.
+    if is_lacking:
+        # What is lost was stored by then, or is known before or after.
+        has_lost = has_lost or kept.has_lost(user_id)
+        known_since = max(row.gap or 0, now_ms() if has_lost else 0)
+        if known_since:
+            receipt["known_since"] = known_since
+        if row.readers and (readers := orjson.loads(row.readers)):
+            receipt["other_readers"] = [one for (one,) in readers]
+            # What they showed before this time counts.
+            receipt["at"] = row.at or shared_us()
+            if more_unread:
+                receipt["comments"]["more_unread"] = more_unread
+    return Begun(subject, receipt, SeenProject(*row[-len(SEEN) :]) if row.id else None)
 
 
-def _lacks_something(receipt: Receipt) -> bool:
-    """Whether anything of what it is about was not read in its newest version."""
-    return any(
-        part["unread"] if name == "comments" else part["read"] < part[VERSION_OF[name]]
-        for name, part in receipt.items()
-    )
-
-
-def _page(known: _KnownReads, page_id: str, revision: int, changed_at: int) -> dict[str, Any]:
-    read = known.of(bot_reads.of_page(page_id)).version
+def _page(page_id: str, revision: int, changed_at: int, read: int) -> dict[str, Any]:
     return {"page_id": page_id, "revision": revision, "changed_at": changed_at, "read": read}
 
 
-def _discussion(actor: Actor, known: _KnownReads, ticket_id: str) -> dict[str, Any]:
-    marks = known.of(bot_reads.of_comments(ticket_id)).marks
+def _discussion(user_id: str, ticket_id: str, row: Any) -> tuple[dict[str, Any], list[Any]]:
+    """What a receipt says of the comments, and the unread ones that it does not name."""
+    discussion = orjson.loads(row.discussion or "[]")
+    if not discussion:
+        return {"count": 0, "read": 0, "unread": []}, []
+    noted = notes().known(user_id, bot_reads.of_comments(ticket_id))
+    marks = bot_reads.marks_in(row.seen or "") | (noted.marks if noted else frozenset())
     unread = [
         [comment_id, created_at]
-        for comment_id, author, created_at in known.discussion
-        if author != actor.id and bot_reads.mark_of(comment_id) not in marks
+        for comment_id, author, created_at in discussion
+        if author != user_id and bot_reads.mark_of(comment_id) not in marks
     ]
-    count = len(known.discussion)
-    known.more_unread = unread[NAMED:][::-1]
+    read = len(discussion) - len(unread)
     # The newest, oldest first.
-    return {"count": count, "read": count - len(unread), "unread": unread[:NAMED][::-1]}
+    named = {"count": len(discussion), "read": read, "unread": unread[:NAMED][::-1]}
+    return named, unread[NAMED:][::-1]

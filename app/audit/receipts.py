@@ -1,7 +1,8 @@
 """Receipts: what a bot had read when it changed something, kept with the event of the change.
 
-A verb that changes a row calls ``begin`` before it does, as it locks the row; ``record`` asks
-``of``. ``activity/receipts.py`` knows what bots have read.
+A loader that locks a row calls ``begin``, one that reads a project to write in it ``begin_in``;
+``record`` asks ``of``. ``activity/receipts.py`` knows what bots have read. Its statement reads the
+project too, so that a receipt costs no statement of its own.
 
 A change's receipt names the processes that may have shown its bot more than was stored by then
 (``other_readers``). For each of them a row asks what it had shown the bot before the change. The
@@ -43,18 +44,23 @@ class Subject:
 
     project_id: str | None
     kind: VersionedKind | None = None
+    id: str = ""
     row: Any = None
     # The version before the change.
     version: int = 0
+    # In place of ``project_id``.
+    project_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Begun:
     subject: Subject
     receipt: Receipt
+    # A ``SeenProject``; None without one.
+    project: Any
 
 
-Builder = Callable[[Actor, Subject], Receipt]
+Builder = Callable[[Actor, Subject], Begun]
 _builders: list[Builder] = []
 # In the values of a unit of work: what was begun, by the id of its target.
 _BEGUN = "receipts"
@@ -65,15 +71,33 @@ def install(builder: Builder) -> None:
     _builders[:] = [builder]
 
 
-def begin(actor: Actor, kind: VersionedKind, row: Any) -> None:
-    """Note what a bot has read of a ticket or page that it is about to change."""
-    values = unit_values() if actor.is_bot and actor.has_receipts else None
-    if values is None:
-        return
-    begun = _begun(values)
-    if row.id not in begun:
-        subject = Subject(row.project_id, kind, row, getattr(row, kind.value))
-        begun[row.id] = Begun(subject, _builders[0](actor, subject))
+def begin(actor: Actor, kind: VersionedKind, row: Any) -> Any:
+    """Note what a bot has read of a ticket or page that it is about to change.
+
+    The ``SeenProject`` of the row, if it has one and was read for this.
+    """
+    begun = _begun(actor)
+    if begun is None:
+        return None
+    key = row.id
+    if key not in begun:
+        subject = Subject(row.project_id, kind, key, row, getattr(row, kind.value))
+        begun[key] = _builders[0](actor, subject)
+    return begun[key].project
+
+
+def begin_in(actor: Actor, *, project_id: str | None = None, key: str | None = None) -> Any:
+    """Note what a bot has read that is about to write in a project, which is returned as above."""
+    begun = _begun(actor)
+    if begun is None:
+        return None
+    for one in begun.values():
+        if one.project is not None and one.project.id == project_id:
+            return one.project
+    made = _builders[0](actor, Subject(project_id, project_key=key))
+    if made.project is not None:
+        begun[f"rules:{made.project.id}"] = made
+    return made.project
 
 
 def of(actor: Actor, event_type: str, key: str | None, project_id: str | None) -> Receipt | None:
@@ -81,30 +105,27 @@ def of(actor: Actor, event_type: str, key: str | None, project_id: str | None) -
 
     None for what is no change of a bot, and where there was nothing to read.
     """
-    has_one = actor.is_bot and actor.has_receipts and event_type in REVERSIBLE
-    values = unit_values() if has_one else None
-    if values is None:
+    begun = _begun(actor) if event_type in REVERSIBLE else None
+    if begun is None:
         return None
-    begun = _begun(values)
     # What is new has nothing to be read but the rules of its project.
     rules = f"rules:{project_id}"
     if key is None or key not in begun:
         if rules not in begun:
-            subject = Subject(project_id)
-            begun[rules] = Begun(subject, _builders[0](actor, subject))
+            begun[rules] = _builders[0](actor, Subject(project_id))
         begun[key or rules] = begun[rules]
     return begun[key or rules].receipt or None
 
 
 def begun_in_unit() -> Iterator[Begun]:
     """What the current unit of work has begun to change."""
-    values = unit_values()
-    if values is not None:
-        yield from (one for one in _begun(values).values() if one.subject.kind is not None)
+    begun: dict[str, Begun] = (unit_values() or {}).get(_BEGUN, {})
+    yield from (one for one in begun.values() if one.subject.kind is not None)
 
 
-def _begun(values: dict[str, Any]) -> dict[str, Begun]:
-    return cast("dict[str, Begun]", values.setdefault(_BEGUN, {}))
+def _begun(actor: Actor) -> dict[str, Begun] | None:
+    values = unit_values() if actor.is_bot and actor.has_receipts else None
+    return None if values is None else cast("dict[str, Begun]", values.setdefault(_BEGUN, {}))
 
 
 class ReceiptAnswer(Base):

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from sqlalchemy import bindparam, select
 
+from app.audit import receipts
 from app.audit.service import Target
 from app.core import text
 from app.core.actor import Actor
@@ -42,7 +43,9 @@ class SeenProject:
     bot_creation_limit: int = 0
 
 
-_PROJECTS = select(*(Project.__table__.c[field.name] for field in fields(SeenProject)))
+# What a statement selects to make one.
+SEEN = tuple(Project.__table__.c[field.name] for field in fields(SeenProject))
+_PROJECTS = select(*SEEN)
 _OF_ID = _PROJECTS.where(Project.id == bindparam("project_id"))
 _BY_ID = Prepared(_OF_ID)
 _BY_KEY = Prepared(_PROJECTS.where(Project.key == bindparam("key")))
@@ -92,8 +95,11 @@ def writable(
     """
     if isinstance(reference, SeenProject):
         project: SeenProject | None = reference
+    elif by_key:
+        project = receipts.begin_in(actor, key=reference) or _by_key(reference)
     else:
-        project = _by_key(reference) if by_key else _by_id(reference, lock=lock)
+        kept = None if lock else receipts.begin_in(actor, project_id=as_uuid(reference))
+        project = kept or _by_id(reference, lock=lock)
     if project is None:
         raise NotFound("project", str(reference))
     if not actor.sees_project(project.id):

@@ -24,6 +24,8 @@ from app.database.columns import Id
 from app.database.session import Prepared, by_id, session
 from app.database.versions import touch
 from app.files.models import StoredFile
+from app.projects import loaders as projects
+from app.projects.loaders import SeenProject
 from app.projects.models import Project, StateCategory, WorkflowState
 from app.projects.service import HIGHEST_CREATION_LIMIT
 from app.tickets.models import Comment, Ticket
@@ -155,17 +157,12 @@ class SignOffRule(TypedDict, total=False):
     review_state: StateSummary | None
 
 
-_SIGN_OFF = Prepared(
-    select(Project.sign_off, Project.review_state_id).where(Project.id == bindparam("project_id"))
-)
-
-
-def check_entry(actor: Actor, project_id: str, category: str) -> None:
+def check_entry(actor: Actor, into: str | SeenProject, category: str) -> None:
     """Raise Forbidden ``sign_off_required`` if only a person may put a ticket there."""
     if not actor.is_bot or category != StateCategory.DONE:
         return
-    row = _SIGN_OFF.first(project_id=project_id)
-    rule = sign_off_rule(sign_off=row.sign_off, review_state_id=row.review_state_id)
+    project = projects.writable(actor, into)
+    rule = sign_off_rule(sign_off=project.sign_off, review_state_id=project.review_state_id)
     if rule:
         raise Forbidden("sign_off_required", review_state=rule["review_state"])
 

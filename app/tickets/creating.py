@@ -115,7 +115,7 @@ def create_ticket(
         if state_id
         else projects.first_state(project.id)
     )
-    bot_rules.check_entry(actor, project.id, state.category)
+    bot_rules.check_entry(actor, project, state.category)
     if assignee_user_id is not None:
         assignee = user_refs.active_in_project(assignee_user_id, project.id, "assignee_user_id")
         assignee_user_id = assignee.id

@@ -70,10 +70,10 @@ def writable(actor: Actor, reference: str | Ticket, *, include_deleted: bool = F
         if found is None:
             raise NotFound("ticket", reference)
         ticket = found
-    projects.writable(actor, ticket.project_id)
+    project = receipts.begin(actor, VersionedKind.TICKET, ticket)
+    projects.writable(actor, project or ticket.project_id)
     if ticket.is_deleted and not include_deleted:
         raise Gone("ticket", reference)
-    receipts.begin(actor, VersionedKind.TICKET, ticket)
     return ticket
 
 

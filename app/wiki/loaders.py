@@ -152,13 +152,13 @@ def writable(actor: Actor, page_id: str, *, include_deleted: bool = False) -> Wi
         page = session.scalars(statement.with_for_update(key_share=True)).first()
     if page is None:
         raise NotFound("wiki_page", page_id)
+    project = receipts.begin(actor, VersionedKind.PAGE, page)
     if page.project_id is None:
         check_global(actor)
     else:
-        projects.writable(actor, page.project_id)
+        projects.writable(actor, project or page.project_id)
     if page.is_deleted and not include_deleted:
         raise Gone("wiki_page", page_id)
-    receipts.begin(actor, VersionedKind.PAGE, page)
     return page
 
 

@@ -165,6 +165,20 @@ def test_notes_that_cannot_be_stored_wait_and_then_are_given_up(
             assert session.get(BotRead, (cast.smith.user_id, bot_reads.GAP)) is not None
 
 
+def test_what_is_lost_is_unknown_while_that_is_being_stored(app, cast, ticket, receipt):
+    bot = cast.smith.user_id
+    with app.app_context():
+        kept = read_notes.notes()
+        kept.lose(bot)
+        reads, lost = kept.take()
+    assert (reads, lost) == ({}, {bot})
+    assert kept.log_of({bot}) == {bot: None}
+    change(cast.smith, "low")
+    assert receipt()["ticket"]["status"] == "unknown"
+    kept.failed(lost)
+    assert kept.has_lost(bot)
+
+
 def test_an_answer_does_not_wait_for_what_cannot_be_stored(cast, ticket, receipt, monkeypatch):
     tried = []
 

@@ -2,8 +2,11 @@
 
 import pytest
 
+from app.audit import receipts
+from app.tickets import bot_rules
 from tests.activity.changes import change, comment
-from tests.support.story import events, make_ticket, ok
+from tests.support.statements import statements
+from tests.support.story import events, make_ticket, ok, state_ids
 
 
 def rules(cast, body, **fields):
@@ -181,6 +184,36 @@ def test_one_request_has_one_receipt(cast, smith, ticket, receipt, app):
     assert found[0]["comments"]["count"] == 0
     # The call itself is no change.
     assert receipt("bot.tool_invoked") is None
+
+
+def test_receipts_and_sign_off_cost_no_statement(app, cast, smith, ticket, monkeypatch):
+    monkeypatch.setattr(bot_rules, "count_creation", lambda *_: None)
+    project, states = cast.open_project, state_ids(cast.ada, cast.open_project)
+    move = "/tickets/OPEN-1/transition"
+    works = {
+        "update": lambda new: change(cast.smith, new),
+        "comment": lambda new: comment(cast.smith, new),
+        "move": lambda new: ok(
+            cast.smith.post(move, {"state_id": states[4 if new == "low" else 1]})
+        ),
+        "create": lambda new: make_ticket(cast.smith, project, title=new, state_id=states[4]),
+        "tool": lambda new: smith.lean("update_ticket", ticket="OPEN-1", priority=new),
+        "create by tool": lambda new: smith.lean("create_ticket", project="OPEN", title=new),
+    }
+
+    def counts():
+        found = {}
+        for name, work in works.items():
+            work("high")
+            with statements(app) as seen:
+                work("low")
+            found[name] = len(seen)
+        return found
+
+    counted = counts()
+    monkeypatch.setattr(receipts, "_begun", lambda *_: None)
+    monkeypatch.setattr(bot_rules, "check_entry", lambda *_: None)
+    assert counted == counts()
 
 
 def test_people_have_no_receipts(cast, ticket, receipt):
