@@ -69,7 +69,7 @@ def main() -> None:
         for operation in operations(world, cookie):
             if asked.only in operation.name:
                 for request in operation.requests:
-                    status = _ask(app, request)
+                    status = ask(app, request)
                     assert status.startswith("2"), status
                 sampler = Sampler()
                 with sampler if asked.where else nullcontext():
@@ -87,7 +87,7 @@ def _best(app: Flask, requests: list[Request], seconds: float) -> float:
     while (began := time.perf_counter()) < ends:
         spent, first = time.process_time(), count
         while time.perf_counter() - began < PIECE_SECONDS:
-            _ask(app, requests[count % len(requests)])
+            ask(app, requests[count % len(requests)])
             count += 1
         with app.app_context():
             # What a thread of a server does a moment later belongs to it.
@@ -96,7 +96,7 @@ def _best(app: Flask, requests: list[Request], seconds: float) -> float:
     return best
 
 
-def _ask(app: Flask, request: Request) -> str:
+def ask(app: Flask, request: Request) -> str:
     """Send a request past the server; the status of the answer, which is read whole."""
     path, _, query = request.path.partition("?")
     body = request.body.encode()

@@ -30,14 +30,14 @@ class Operation:
     writes: bool = False
 
 
-def _call(path: str, tool: str, arguments: dict[str, object]) -> Request:
+def call(path: str, tool: str, arguments: dict[str, object]) -> Request:
     params = {"name": tool, "arguments": arguments}
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     return Request(path, "POST", MCP, json.dumps(body))
 
 
 # The empty tool of ``tests.bench.echo``.
-SDK_ECHO = _call("/mcp", "echo", {})
+SDK_ECHO = call("/mcp", "echo", {})
 
 
 def operations(world: World, cookie: str) -> list[Operation]:
@@ -55,7 +55,7 @@ def operations(world: World, cookie: str) -> list[Operation]:
         return [Request(path.format(f"{KEY}-{number}"), headers=headers) for number in numbers]
 
     def tool(name: str, **arguments: object) -> list[Request]:
-        return [_call(endpoint, name, arguments)]
+        return [call(endpoint, name, arguments)]
 
     def new() -> Request:
         ticket = {"type": "story", "title": writer.title(), "body": writer.body()}
