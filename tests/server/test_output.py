@@ -6,6 +6,7 @@ from contextlib import closing
 
 import pytest
 
+from tests.support.forking import FORKED
 from tests.support.serving import serving
 
 TOKEN = "app_" + base64.b32encode(os.urandom(20)).decode().lower()
@@ -16,7 +17,7 @@ SESSION = "session-token-that-nobody-may-see"
 @pytest.mark.parametrize("level", ["INFO", "DEBUG"])
 def test_no_credential_is_written(tmp_path, level):
     instance = tmp_path / "instance"
-    with serving(instance, LOG_LEVEL=level) as served:
+    with serving(instance, command=FORKED, LOG_LEVEL=level) as served:
         mcp = f"/mcp/bot/{TOKEN}/mcp"
         admin = {"username": "ada", "password": PASSWORD}
         assert served.request("POST", "/api/v1/setup/admin", admin).status == 201

@@ -2,8 +2,8 @@
 
 To import it takes most of a start.
 
-They differ from those that a shell starts in nothing that a client can see. Tests of starting,
-stopping and signals, and all measurements, use real ones (tests/support/serving.py).
+They differ from those that a shell starts in nothing that a client can see. Tests of first starts
+and of signals, and all measurements, use real ones (tests/support/serving.py).
 """
 
 import os
