@@ -40,7 +40,9 @@ STRANGERS = {
 # What README.md shows of the sample project.
 IN_README = {"board": "/projects/SAMPLE/board", "bot-review": "/bots/sample-writer/review"}
 # What the guides show, as the README does, in both themes.
-IN_BOTH = {"sign-off": "/tickets/DEMO-9/sign-off", "audit-event": "/audit/events/{overtaken}"}
+IN_BOTH = {"sign-off": "/", "audit-event": "/audit/events/{overtaken}"}
+# What is clicked before.
+CLICKED = {"sign-off": "#need-DEMO-9 [hx-get]"}
 # What the guides show, in light.
 IN_GUIDES = {
     "receipts": "/bots/bot-dev-1/review",
@@ -180,6 +182,7 @@ OPENED = {
     "open-due": ("/tickets/DEMO-2", "#edit-due_date"),
     "open-admin": ("/projects/DEMO/board", ":is(.admin-menu, .bottom-bar .menu) > summary:visible"),
     "open-views": ("/projects/DEMO/board", ".view-menu summary"),
+    "open-sign-off": ("/", CLICKED["sign-off"]),
     "open-replace": ("/projects/DEMO/settings/states", ".state-row summary >> nth=0"),
 }
 
@@ -219,6 +222,8 @@ def _for_readme(browser: Browser, made: Seeded, served: Served, instance: Path) 
             shown = IN_README | IN_BOTH | (IN_GUIDES if theme == "light" else {})
             for name, path in shown.items():
                 page.goto(made.url + path.format(**made.ids))
+                if name in CLICKED:
+                    page.click(CLICKED[name])
                 keep(page, README_FOLDER / f"{name}-{theme}.png", whole=False)
 
 

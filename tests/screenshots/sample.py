@@ -59,6 +59,8 @@ DOORS = {
     # Where nobody answers.
     "SMTP_URL": "smtp://127.0.0.1:1",
 }
+FILTER = "A filter of the board is gone once the page is loaded again.\n"
+FILTER_KEPT = "\nThe filter stays in the address, so that a reload and a link keep it.\n"
 PICTURE = ROOT / "docs" / "pictures" / "rewind-light.png"
 FILE = b"""\
 --b\r
@@ -132,6 +134,15 @@ def _details(made: Seeded, project: str) -> None:
     made.call("POST", "/projects", {"key": "EMPTY", "name": "Empty project"})
     project = f"/projects/{made.ids['project']}"
     made.call("PATCH", project, {"sign_off": True, "review_state_id": made.ids["In review"]})
+    # What a bot did before it left the ticket for sign-off, without the comment that Ada wrote.
+    ready = "/tickets/DEMO-9"
+    made.call("PATCH", ready, {"body": FILTER})
+    made.call("GET", ready, as_bot=True)
+    made.call("POST", f"{ready}/comments", {"body": "Sorting is lost as well."})
+    made.call("PATCH", ready, {"body": FILTER + FILTER_KEPT}, as_bot=True)
+    for state in ("In progress", "In review"):
+        given = {"state_id": made.ids[state]}
+        made.call("POST", f"{ready}/transition", given, as_bot=True)
     doing = f"{project}/workflow-states/{made.ids['In progress']}"
     made.call("PATCH", doing, {"wip_limit": 2})
     # A change of a bot that a person went over.
