@@ -57,9 +57,9 @@ def _known(cast, operation_id):
     event = ok(ada.get("/audit?limit=1"))["data"][0]["id"]
     people = [ada.user_id, cast.bo.user_id, cast.smith.user_id]
     tickets = [ticket["id"], ticket["display_id"], epic["id"]]
-    made = {}
-    if operation_id.startswith("files."):
-        made["/files/"] = [add_file(ada, path)["id"], add_file(ada, path, IMAGE, "a.gif")["id"]]
+    made = {"/files/": [add_file(ada, path)["id"]]}
+    if "files." in operation_id:
+        made["/files/"].append(add_file(ada, path, IMAGE, "a.gif")["id"])
     if operation_id.startswith("integrations."):
         forge = {"name": "Forge", "forge": "github", "project_ids": [project]}
         made["/integrations/"] = [ok(cast.ada.post("/integrations", forge), 201)["id"]]
