@@ -5,6 +5,7 @@ import ssl
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -48,6 +49,11 @@ class TrackerServer:
             protocol_version = "HTTP/1.1"
             disable_nagle_algorithm = True
             wbufsize = -1
+
+            def handle(self) -> None:
+                # A client may be killed.
+                with suppress(ConnectionError):
+                    super().handle()
 
             def _serve(self) -> None:
                 parts = urlsplit(self.path)

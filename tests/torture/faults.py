@@ -30,6 +30,12 @@ def expect(condition: Any, what: str) -> None:
         raise Broken(what)
 
 
+def is_killed(code: int) -> bool:
+    """Whether a command ended by SIGKILL; it must have ended well otherwise."""
+    expect(code in {0, -signal.SIGKILL}, f"a command that was to be killed ended with {code}")
+    return code != 0
+
+
 def kills(stage: Stage, count: int, seconds: float = 1e9) -> Figures:
     """SIGKILL of the server under load, so many times or for so long.
 

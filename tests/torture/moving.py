@@ -9,13 +9,13 @@ import sqlalchemy as sa
 from tests.importing.gitlab_server import NAME, PATH, GitLabServer, person
 from tests.importing.tracker_server import Reply
 from tests.support.serving import COMMAND, ROOT, environment
-from tests.torture.faults import Figures, expect
+from tests.torture.faults import Figures, expect, is_killed
 from tests.torture.stage import Stage
 
 SECRET = "0123456789abcdef0123456789abcdef"
 UPLOADS = f"{PATH.removesuffix('/issues')}/uploads/{SECRET}"
-# Of one import: it has begun to ask by then, and is not done.
-BEFORE_A_KILL = (0.8, 2.4)
+# Of each issue, an import that begins asks for its notes, its links and its file.
+REQUESTS = 3
 ROWS = """SELECT t.id, t.title, t.body, (SELECT count(*) FROM files f WHERE f.ticket_id = t.id),
     (SELECT count(*) FROM comments c WHERE c.ticket_id = t.id) FROM tickets t
     JOIN imported_issues i ON i.ticket_id = t.id"""
@@ -38,14 +38,20 @@ def moving(stage: Stage, kills: int, issues: int = 40) -> Figures:
             server.issue(number, title=title, description=text, user_notes_count=1)
             server.part(number, "notes", body="Said", author=person("root"), system=False)
         files = {f"{UPLOADS}/{one}.txt": Reply(raw=b"file %d" % one) for one in range(issues)}
-        for _ in range(kills):
+        for _ in range(10 * kills):
             gone = chance.sample(sorted(files), issues // 3)
             server.files = files | dict.fromkeys(gone, Reply({}, 404))
             silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
             with subprocess.Popen(command, cwd=ROOT, env=given, **silent) as running:
-                time.sleep(chance.uniform(*BEFORE_A_KILL))
+                # One that goes on after a kill may have less to ask, and ends by itself.
+                at = len(server.asked) + chance.randrange(1, REQUESTS * issues)
+                while len(server.asked) < at and running.poll() is None:
+                    time.sleep(0.002)
                 running.kill()
-                killed += running.wait() == -9
+            killed += is_killed(running.returncode)
+            if killed == kills:
+                break
+        expect(killed == kills, f"{killed} imports of {kills} were killed")
         server.files = files
         for _ in range(2):
             done = subprocess.run(command, cwd=ROOT, env=given, capture_output=True, check=False)

@@ -1,14 +1,13 @@
 """Rewinds and the making of checkpoints are killed on their way: begun again, both end well."""
 
 import random
-import signal
 from typing import Any
 
 import sqlalchemy as sa
 
 from tests.support.serving import Served
 from tests.torture import dying
-from tests.torture.faults import Figures, expect
+from tests.torture.faults import Figures, expect, is_killed
 from tests.torture.load import load
 from tests.torture.stage import Stage
 
@@ -31,9 +30,9 @@ def trust(stage: Stage, count: int) -> Figures:
         with load(stage.site, stage.ledger, 2):
             for _ in range(2):
                 at = chance.randrange(2, OF_REWIND)
-                killed["rewinds killed"] += _is_killed(dying.run(stage, at, *rewind).returncode)
+                killed["rewinds killed"] += is_killed(dying.run(stage, at, *rewind).returncode)
                 at = chance.randrange(2, OF_CHECKPOINT)
-                killed["checkpoints killed"] += _is_killed(_checkpoint(stage, at))
+                killed["checkpoints killed"] += is_killed(_checkpoint(stage, at))
             ended = dying.run(stage, 0, *rewind)
             expect(ended.returncode == 0, f"a rewind that was killed cannot go on: {ended.stderr}")
             expect(_checkpoint(stage) == 0, "checkpoints cannot be made after a kill")
@@ -46,12 +45,6 @@ def trust(stage: Stage, count: int) -> Figures:
         expect(verified.returncode == 0, verified.stdout + verified.stderr)
     expect(all(killed.values()), f"nothing was killed of one kind: {killed}")
     return dict(killed)
-
-
-def _is_killed(code: int) -> bool:
-    """Whether a command ended by SIGKILL; it must have ended well otherwise."""
-    expect(code in {0, -signal.SIGKILL}, f"a command that was to be killed ended with {code}")
-    return code != 0
 
 
 def _owner(stage: Stage, method: str, path: str, body: Any = None, key: str = "") -> Any:
