@@ -16,7 +16,7 @@ from app.database.session import db
 from app.exporting.copying import tables
 from tests.conftest import REAL_DATA
 from tests.support.authenticator import Authenticator
-from tests.support.forking import FORKED, Forked, fork
+from tests.support.forking import FORKED, Forked, ended, fork
 from tests.support.postgres import unused_name
 from tests.support.serving import ROOT, refused_start, serving, unused_port
 from tests.support.workspace import SETUP, Owner, owner_of
@@ -58,7 +58,7 @@ def command_of_operator(instance, *args, code=0):
     with tempfile.TemporaryDirectory() as directory:
         log = Path(directory) / "log"
         process = fork(Forked("wsgi", args), ROOT, env, log)
-        assert process.wait(60) == code, log.read_text()
+        assert ended(process, log) == code, log.read_text()
         return log.read_text()
 
 

@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from tests.conftest import REAL_DATA
-from tests.support.forking import FORKED, Forked, fork
+from tests.support.forking import FORKED, Forked, ended, fork
 from tests.support.serving import ROOT, environment, serving
 from tests.support.sizes import IS_LONG
 from tests.support.workspace import owner_of
@@ -105,7 +105,7 @@ def test_agents_share_the_open_tickets(migrated_url, tmp_path):
         issues, log = issues_of_the_real_data(tmp_path), tmp_path / "import.log"
         importing = Forked("wsgi", ("import-issues", issues, "--project", "REAL"))
         given = environment(tmp_path / "instance", served.port, **settings)
-        assert fork(importing, ROOT, given, log).wait(60) == 0, log.read_text()
+        assert ended(fork(importing, ROOT, given, log), log) == 0, log.read_text()
         agents = [Agent(served, owner.bot(f"bot-work-{number}")) for number in range(AGENTS)]
         with ThreadPoolExecutor(AGENTS) as desks:
             for done in [desks.submit(agent.work) for agent in agents]:

@@ -15,7 +15,7 @@ from app.core.clock import now_ms
 from app.database import schema
 from app.database.session import Base, db, run_write, session
 from tests.support.databases import settings_for
-from tests.support.forking import Forked, fork
+from tests.support.forking import Forked, ended, fork
 from tests.support.serving import ROOT, environment
 
 pytestmark = pytest.mark.slow
@@ -166,12 +166,13 @@ def test_a_revision_that_fails_leaves_nothing_behind(new_app, monkeypatch):
 def test_those_that_start_at_once_migrate_once(empty_url, tmp_path):
     """Processes, since Alembic keeps its state in one place for all threads."""
     settings = {"DATABASE_URL": empty_url, "SECRET_KEY": "a secret key of the tests, long enough"}
-    log, given = tmp_path / "log", environment(tmp_path, 8000, **settings)
+    given = environment(tmp_path, 8000, **settings)
+    log, errors = tmp_path / "log", tmp_path / "errors"
     upgrade = Forked("wsgi", ("db", "upgrade"))
-    started = [fork(upgrade, ROOT, given, log) for _ in range(2)]
-    assert [process.wait(60) for process in started] == [0, 0], log.read_text()
+    started = [fork(upgrade, ROOT, given, log, errors) for _ in range(2)]
+    assert [ended(process, errors) for process in started] == [0, 0], errors.read_text()
     # All of it by one of them, which says so once.
-    output = log.read_text()
+    output = errors.read_text()
     assert output.count('"message":"schema upgraded"') == 1
     count = len(list(Path(ROOT).glob("migrations/versions/[0-9]*.py")))
     assert f'"revisions":{count}' in output

@@ -16,7 +16,7 @@ from app.rewind.others import LogReading
 from app.rewind.scope import RewindScope
 from app.rewind.service import Fate, preview_step, rewind_step
 from tests.rewind.afternoon import Afternoon
-from tests.support.forking import Forked, fork
+from tests.support.forking import Forked, ended, fork
 from tests.support.serving import ROOT
 from tests.support.sizes import IS_LONG
 
@@ -120,18 +120,19 @@ def test_what_people_wrote_last_stands_and_all_else_is_as_before(app, cast, make
 
 
 def test_a_rewind_that_is_killed_goes_on(app, cast, make, tmp_path):
-    log = tmp_path / "log"
     afternoon, scope = make(*(() if IS_FULL else (120, 60)), seed=4)
     with app.app_context():
         before = event_ids()
         for many in (1, 60):
+            log = tmp_path / f"killed-{many}"
             process = start_command(app, scope, log)
             wait_for(lambda many=many: len(event_ids()) >= len(before) + many, process, log)
             process.kill()
             assert process.wait(20) == -signal.SIGKILL
         # Some of it is done and some is not.
         assert differences(afternoon)
-        assert start_command(app, scope, log).wait(600) == 0, log.read_text()
+        log = tmp_path / "last"
+        assert ended(start_command(app, scope, log), log, 600) == 0, log.read_text()
         assert differences(afternoon) == {}
         written = [event for event in all_events() if event.id not in before]
         taken_back = [event.payload[UNDO_OF] for event in written]

@@ -96,7 +96,7 @@ def test_ctrl_c_in_a_terminal_goes_to_the_whole_group_and_still_finishes_request
 
 def test_a_service_manager_that_signals_every_process_still_finishes_requests(tmp_path):
     instance = tmp_path / "instance"
-    with serving(instance, command=FORKED) as served:
+    with serving(instance) as served:
         answers = []
         with writers_wait(instance):
             sending = in_flight(served, answers)
@@ -171,7 +171,7 @@ def test_a_database_that_may_only_be_read_is_refused(tmp_path):
 
 def test_a_port_in_use_is_refused(tmp_path):
     with serving(tmp_path / "one", command=FORKED) as served:
-        said = refused_start(tmp_path / "two", served.port, command=FORKED)
+        said = refused_start(tmp_path / "two", served.port)
         assert said == f"Error: PORT {served.port} is in use. Choose another one."
 
 
@@ -184,7 +184,7 @@ def test_a_killed_worker_is_replaced(tmp_path):
 
 
 def test_a_worker_that_cannot_live_ends_the_server_with_an_error(tmp_path):
-    with serving(tmp_path / "instance", command=FORKED) as served:
+    with serving(tmp_path / "instance") as served:
         for _ in range(2):
             (worker,) = until(served.workers)
             until(lambda: is_healthy(served) or served.process.poll() is not None)
@@ -195,11 +195,11 @@ def test_a_worker_that_cannot_live_ends_the_server_with_an_error(tmp_path):
 
 def test_a_worker_does_not_outlive_its_parent_and_the_next_server_takes_over(tmp_path):
     instance = tmp_path / "instance"
-    with serving(instance, command=FORKED) as killed:
+    with serving(instance) as killed:
         (worker,) = killed.workers()
         os.kill(killed.process.pid, signal.SIGKILL)
         killed.process.wait()
-        with serving(instance, command=FORKED) as served:
+        with serving(instance) as served:
             assert is_healthy(served)
             assert not is_running(worker)
 
@@ -211,7 +211,7 @@ def test_postgresql_may_have_several_workers(tmp_path, cluster, template):
         "SECRET_KEY": "a secret key of the tests, long enough",
         "WORKERS": 2,
     }
-    served = start(tmp_path / "instance", command=FORKED, **settings)
+    served = start(tmp_path / "instance", **settings)
     try:
         assert len(served.workers()) == 2
         assert served.request("POST", "/api/v1/setup/admin", ADMIN).status == 201

@@ -1,5 +1,6 @@
 """The databases tests run on: migrated once a session, emptied between tests by real commits."""
 
+import re
 import shutil
 import sqlite3
 import tempfile
@@ -103,6 +104,8 @@ def _opened_for_deleting(path: Path) -> sqlite3.Connection:
     """
     connection = sqlite3.connect(path, isolation_level=None, timeout=10)
     connection.execute("PRAGMA foreign_keys=OFF")
+    for (trigger,) in connection.execute("SELECT sql FROM sqlite_master WHERE type = 'trigger'"):
+        assert re.search(r"BEGIN\s+SELECT RAISE\([^;]*;\s*END", trigger), trigger
 
     def leave_triggers_out(action: int, *names: str | None) -> int:
         left_out = action == sqlite3.SQLITE_SELECT and names[-1] is not None
@@ -114,9 +117,13 @@ def _opened_for_deleting(path: Path) -> sqlite3.Connection:
 
 def _delete_all(connection: sqlite3.Connection) -> None:
     connection.execute("BEGIN IMMEDIATE")
-    for (table,) in connection.execute(SQLITE_TABLES_WITH_ROWS).fetchall():
-        connection.execute(f"DELETE FROM {table}")
-    connection.execute("COMMIT")
+    try:
+        for (table,) in connection.execute(SQLITE_TABLES_WITH_ROWS).fetchall():
+            connection.execute(f"DELETE FROM {table}")
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
 
 
 @contextmanager

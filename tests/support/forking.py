@@ -3,7 +3,7 @@
 To import it takes most of a start.
 
 They differ from those that a shell starts in nothing that a client can see. Tests of first starts
-and of signals, and all measurements, use real ones (tests/support/serving.py).
+and of signals to the parent, and all measurements, use real ones (tests/support/serving.py).
 """
 
 import os
@@ -11,12 +11,14 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
+import psutil
 from flask.cli import main
 
 
@@ -62,12 +64,39 @@ class ForkedProcess:
         self.send_signal(signal.SIGKILL)
 
 
-def fork(how: Forked, directory: Path, environment: dict[str, str], log: Path) -> ForkedProcess:
-    """Start a command that appends what it writes to a file."""
-    log.touch()
-    process = _context.Process(target=_run, args=(how, directory, environment, log))
+def fork(
+    how: Forked,
+    directory: Path,
+    environment: dict[str, str],
+    log: Path,
+    errors: Path | None = None,
+) -> ForkedProcess:
+    """Start a command that appends what it writes to a file, or to one for each stream."""
+    files = (log, errors or log)
+    for file in files:
+        file.touch()
+    process = _context.Process(target=_run, args=(how, directory, environment, files))
     process.start()
     return ForkedProcess(process, how.module)
+
+
+def ended(process: ForkedProcess, log: Path, seconds: float = 60) -> int:
+    """The exit code; what takes longer is killed, and its log shown."""
+    try:
+        return process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        kill_with_children(process)
+        process.wait()
+        raise AssertionError(f"it did not end:\n{log.read_text()}") from None
+
+
+def kill_with_children(process: ForkedProcess | subprocess.Popen[bytes]) -> None:
+    """Kill a process and its children; workers are no part of its group."""
+    with suppress(psutil.NoSuchProcess):
+        children = psutil.Process(process.pid).children()
+        process.kill()
+        for child in children:
+            child.kill()
 
 
 def elsewhere(work: Callable[..., None], *arguments: Any) -> None:
@@ -75,10 +104,15 @@ def elsewhere(work: Callable[..., None], *arguments: Any) -> None:
     process = _context.Process(target=work, args=arguments)
     process.start()
     process.join(60)
+    if process.exitcode is None:
+        process.kill()
+        process.join()
     assert process.exitcode == 0
 
 
-def _run(how: Forked, directory: Path, environment: dict[str, str], log: Path) -> None:
+def _run(
+    how: Forked, directory: Path, environment: dict[str, str], files: tuple[Path, Path]
+) -> None:
     """What ``flask --app MODULE ARGUMENTS`` does in a process of its own."""
     # Of its own group, so that a test can send a signal to it alone or to all of it.
     os.setsid()
@@ -87,8 +121,8 @@ def _run(how: Forked, directory: Path, environment: dict[str, str], log: Path) -
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     os.chdir(directory)
     nothing = os.open(os.devnull, os.O_RDONLY)
-    output = os.open(log, os.O_WRONLY | os.O_APPEND)
-    for source, target in ((nothing, 0), (output, 1), (output, 2)):
+    output, errors = (os.open(file, os.O_WRONLY | os.O_APPEND) for file in files)
+    for source, target in ((nothing, 0), (output, 1), (errors, 2)):
         os.dup2(source, target)
     os.environ.clear()
     os.environ.update(environment)

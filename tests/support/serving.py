@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 import psutil
 
-from tests.support.forking import Forked, ForkedProcess, fork
+from tests.support.forking import Forked, ForkedProcess, ended, fork, kill_with_children
 from tests.support.instances import prepare
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -159,11 +159,7 @@ def _popen(command: tuple[str, ...], given: dict[str, str], log: Path) -> subpro
 
 def end(served: Served) -> None:
     """End the server and its workers without ceremony."""
-    with suppress(psutil.NoSuchProcess):
-        workers = psutil.Process(served.process.pid).children()
-        served.process.kill()
-        for worker in workers:
-            worker.kill()
+    kill_with_children(served.process)
     served.process.wait()
 
 
@@ -183,11 +179,13 @@ def refused_start(instance: Path, port: int, command: Forked | None = None, **se
     Modes of files bind it even as root, unless it is forked.
     """
     if command is not None:
-        log = instance.with_name(f"{instance.name}-{port}.log")
-        process = fork(command, ROOT, environment(instance, port, **settings), log)
-        assert process.wait(30) == 1, log.read_text()
-        return log.read_text().strip().splitlines()[-1]
-    ended = subprocess.run(
+        log, errors = (
+            instance.with_name(f"{instance.name}-{port}.{end}") for end in ("log", "err")
+        )
+        given = environment(instance, port, **settings)
+        assert ended(fork(command, ROOT, given, log, errors), log, 30) == 1, errors.read_text()
+        return errors.read_text().strip().splitlines()[-1]
+    done = subprocess.run(
         (*POWERLESS, *COMMAND) if os.geteuid() == 0 else COMMAND,
         cwd=ROOT,
         env=environment(instance, port, **settings),
@@ -197,8 +195,8 @@ def refused_start(instance: Path, port: int, command: Forked | None = None, **se
         timeout=30,
         check=False,
     )
-    assert ended.returncode == 1, ended.stdout + ended.stderr
-    return ended.stderr.strip().splitlines()[-1]
+    assert done.returncode == 1, done.stdout + done.stderr
+    return done.stderr.strip().splitlines()[-1]
 
 
 def is_healthy(served: Served) -> bool:
