@@ -197,6 +197,39 @@ def test_docketctl_says_what_is_missing(docketctl):
         assert ended.stdout == ""
 
 
+def test_an_upgrade_that_fails_starts_nothing_and_keeps_the_backup(tmp_path):
+    guide = (ROOT / "docs" / "upgrade.md").read_text()
+    upgrade, back = re.findall(r"(?:^    \S.*\n)+", guide, re.M)
+    for name in ("systemctl", "docketctl", "git", "make"):
+        answer = "[ $1 != rev-parse ] || echo 0a1b" if name == "git" else ""
+        said = f'echo "{name} $*" >&2; [ "{name} $1" != "$FAILS" ] || exit 1\n'
+        (tmp_path / name).write_text(f"#!/bin/sh\n{said}{answer}\n")
+        (tmp_path / name).chmod(0o755)
+
+    def run(block, fails):
+        script = re.sub("/opt/docket|/var/lib/docket", str(tmp_path), block)
+        path = f"{tmp_path}:{os.environ['PATH']}"
+        env = {"PATH": path, "FAILS": fails}
+        ended = subprocess.run(
+            ["sh", "-c", script], env=env, capture_output=True, text=True, check=False
+        )
+        return ended.stderr.replace(str(tmp_path), "")
+
+    back = back.replace("COMMIT", "0a1b")
+    assert "systemctl" not in run(back, "")
+    (tmp_path / "before.0a1b.db").touch()
+    for block, steps in (
+        (upgrade, ("systemctl stop", "docketctl backup", "git pull", "make install")),
+        (back, ("systemctl stop", "git checkout", "make install", "docketctl restore-backup")),
+    ):
+        assert "/before.0a1b.db" in run(block, "")
+        assert run(block, "").endswith("systemctl start docket\ndocketctl doctor\n")
+        for step in steps:
+            said = run(block, step)
+            assert said.splitlines()[-1].startswith(step)
+            assert "--force" not in said
+
+
 def test_no_guide_has_root_read_settings_as_a_script():
     for page in (ROOT / "docs").rglob("*.md"):
         assert not re.search(r"^\s*(set -a|\. /etc|source )", page.read_text(), re.M), page
