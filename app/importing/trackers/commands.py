@@ -155,7 +155,7 @@ def import_github(options: MoveOptions, repository: str, url: str) -> None:
     """Import issues from GitHub.
 
     The token is read from GITHUB_TOKEN, or asked for. Leave it empty for a public repository.
-    Run it again to continue.
+    If the import is interrupted, run the same command again to continue.
     """
     token = _token("GITHUB_TOKEN", messages.ASK_GITHUB_TOKEN, optional=True)
     connection = ApiConnection(
@@ -184,7 +184,7 @@ def import_gitlab(options: MoveOptions, gitlab_project: str, url: str) -> None:
     """Import issues from GitLab.
 
     The token is read from GITLAB_TOKEN, or asked for. Leave it empty for a public project.
-    Run it again to continue.
+    If the import is interrupted, run the same command again to continue.
     """
     token = _token("GITLAB_TOKEN", messages.ASK_GITLAB_TOKEN, optional=True)
     connection = ApiConnection(
@@ -211,7 +211,8 @@ def import_gitlab(options: MoveOptions, gitlab_project: str, url: str) -> None:
 def import_jira(options: MoveOptions, jira_project: str, url: str, account: str) -> None:
     """Import issues from Jira Cloud (with --account) or Data Center.
 
-    The token is read from JIRA_TOKEN, or asked for. Run it again to continue.
+    The token is read from JIRA_TOKEN, or asked for.
+    If the import is interrupted, run the same command again to continue.
     """
     if not account and (urlsplit(url).hostname or "").endswith(".atlassian.net"):
         raise click.UsageError(messages.JIRA_CLOUD_NEEDS_ACCOUNT)
@@ -243,7 +244,8 @@ def import_jira(options: MoveOptions, jira_project: str, url: str, account: str)
 def import_linear(options: MoveOptions, team: str, url: str) -> None:
     """Import issues of a team from Linear.
 
-    The key is read from LINEAR_API_KEY, or asked for. Run it again to continue.
+    The key is read from LINEAR_API_KEY, or asked for.
+    If the import is interrupted, run the same command again to continue.
     """
     token = _token("LINEAR_API_KEY", messages.ASK_LINEAR_KEY)
     connection = ApiConnection(
