@@ -4,15 +4,18 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from sqlalchemy import select
+from sqlalchemy import Executable, select
 
-from app.attachments.service import ImportedFile
+from app.attachments.service import ImportedFile, import_files
 from app.core import ids
+from app.core.actor import Actor
 from app.database.session import session
 from app.files.adding import PreparedFile
-from app.importing.file_links import StoredAs, named_in
+from app.importing.file_links import StoredAs, named_in, placing
 from app.importing.issues import Issue
-from app.tickets.models import Comment, Ticket
+from app.tickets import links
+from app.tickets.importing import rewrite_texts
+from app.tickets.models import Comment, ExternalLink, Ticket
 
 # Tickets whose texts are read at once.
 PORTION = 50
@@ -21,10 +24,11 @@ PORTION = 50
 def lacking(issues: Sequence[Issue], ticket_ids: Mapping[str, str]) -> list[Issue]:
     """The new ones of the issues, and those that have a ticket with the files that it lacks.
 
-    A file is there, or nobody wants it, where no text of a live ticket names it at the tracker.
+    A file is there, or nobody wants it, where no text and no link of a live ticket names it at the
+    tracker.
     """
     imported = {ticket_ids[one.id]: one for one in issues if one.files and one.id in ticket_ids}
-    texts = defaultdict(list)
+    files = {}
     for start in range(0, len(imported), PORTION):
         chosen = list(imported)[start : start + PORTION]
         live = select(Ticket.id).where(Ticket.id.in_(chosen), Ticket.deleted_at.is_(None))
@@ -32,14 +36,30 @@ def lacking(issues: Sequence[Issue], ticket_ids: Mapping[str, str]) -> list[Issu
         said = select(Comment.ticket_id, Comment.body).where(
             Comment.ticket_id.in_(live), Comment.deleted_at.is_(None)
         )
-        for ticket_id, body in session.execute(bodies.union_all(said)):
-            texts[ticket_id].append(body)
-    files = {one.id: named_in(one.files, texts[ticket_id]) for ticket_id, one in imported.items()}
+        pages = select(ExternalLink.ticket_id, ExternalLink.url).where(
+            ExternalLink.ticket_id.in_(live)
+        )
+        texts, linked = _by_ticket(bodies.union_all(said)), _by_ticket(pages)
+        for ticket_id in chosen:
+            one = imported[ticket_id]
+            named = {
+                *linked[ticket_id],
+                *(file.address for file in named_in(one.files, texts[ticket_id])),
+            }
+            files[one.id] = tuple(file for file in one.files if file.address in named)
     return [
         replace(one, files=files[one.id]) if one.id in files else one
         for one in issues
         if files.get(one.id) or one.id not in ticket_ids
     ]
+
+
+def _by_ticket(statement: Executable) -> defaultdict[str, list[str]]:
+    """Texts by the ids of their tickets."""
+    found = defaultdict(list)
+    for ticket_id, said in session.execute(statement):
+        found[ticket_id].append(said)
+    return found
 
 
 def to_store(
@@ -61,3 +81,25 @@ def placed(
         replace(file, comment_id=next((one for one, body in texts if file.file_id in body), None))
         for file in files
     ]
+
+
+def add_late(
+    actor: Actor,
+    project_id: str,
+    external_id: str,
+    ticket_id: str,
+    files: Mapping[str, PreparedFile],
+) -> int:
+    """Add files that an earlier run left out or could not have, where the ticket names them."""
+    stored, imported = to_store(files)
+    texts = rewrite_texts(actor, project_id, external_id, placing(stored))
+    named = {one.file_id for one in imported if any(one.file_id in body for _, body in texts)}
+    for address, one in stored.items():
+        link = links.find(ticket_id, address)
+        if link is not None:
+            links.remove_link(actor, ticket_id, link.id)
+            named.add(one.file_id)
+    shown = [one for one in imported if one.file_id in named]
+    if shown:
+        import_files(actor, ticket_id, placed(shown, texts))
+    return len(shown)

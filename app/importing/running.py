@@ -4,7 +4,7 @@ An issue is written whole or not at all. Issues of earlier runs are known by the
 Each batch locks the project and loads those ids again, so concurrent runs create nothing twice.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from itertools import takewhile
@@ -21,7 +21,7 @@ from app.database.session import Prepared, reading, run_write, savepoint, sessio
 from app.files.adding import PreparedFile
 from app.importing import issue_files, messages
 from app.importing.drafting import Drafter, DraftTicket
-from app.importing.file_links import placing, with_stored
+from app.importing.file_links import with_stored
 from app.importing.issues import Issue
 from app.importing.linking import RelationLinker
 from app.importing.planning import Planned
@@ -31,7 +31,7 @@ from app.projects import loaders as projects
 from app.projects.models import Label
 from app.search import index
 from app.tickets import links
-from app.tickets.importing import import_ticket, rewrite_texts
+from app.tickets.importing import import_ticket
 from app.tickets.models import ImportedIssue, Ticket, TicketType
 
 # Small, as other writers wait for the project's ticket counter during a batch.
@@ -268,18 +268,21 @@ class Importer:
         files = self._prepared.get(entry.issue.id, {}) if has_room else {}
         ticket_id = self.ticket_ids.get(entry.issue.id)
         if files and ticket_id is not None:
-            self._add_files(ticket_id, files)
+            try:
+                with savepoint():
+                    added = issue_files.add_late(
+                        self.actor, self.project_id, entry.issue.id, ticket_id, files
+                    )
+                if added:
+                    self.report.created["files"] += added
+            except DomainError as error:
+                self._note_left(entry.issue, files, error)
         if not self._is_skipped(entry.issue):
             self._create(entry, files)
 
-    def _add_files(self, ticket_id: str, files: Mapping[str, PreparedFile]) -> None:
-        """Add files that an earlier run left out or could not have, where a text shows them."""
-        stored, imported = issue_files.to_store(files)
-        texts = rewrite_texts(self.actor, ticket_id, placing(stored))
-        shown = [one for one in imported if any(one.file_id in body for _, body in texts)]
-        if shown:
-            attachments.import_files(self.actor, ticket_id, issue_files.placed(shown, texts))
-            self.report.created["files"] += len(shown)
+    def _note_left(self, issue: Issue, addresses: Iterable[str], error: DomainError) -> None:
+        for address in addresses:
+            self.report.note(issue.id, messages.file_not_imported(error.message), address)
 
     def _import_or_refuse(self, entry: Planned, *, has_room: bool = True) -> None:
         issue, files = entry.issue, self._prepared.get(entry.issue.id, {})
@@ -291,8 +294,7 @@ class Importer:
             self._labels = labels
             if has_room and files and _is_full(error):
                 self._restore(before)
-                for address in files:
-                    self.report.note(issue.id, messages.file_not_imported(error.message), address)
+                self._note_left(issue, files, error)
                 self._import_or_refuse(entry, has_room=False)
                 return
             self.report.note(issue.id, "rejected", error.message)

@@ -1,4 +1,7 @@
-"""Comment verbs. Only the author edits; the author and any human may delete."""
+"""Comment verbs. Only the author edits; the author and any human may delete.
+
+A human may also take an edit back, and an import shows files in comments that it brought along.
+"""
 
 from collections.abc import Sequence
 from typing import Any

@@ -10,12 +10,13 @@ from sqlalchemy import Table, insert, select
 from app.audit.service import Target, record
 from app.core import ids, text
 from app.core.actor import Access, Actor, operation
+from app.core.errors import NotFound
 from app.database.session import Prepared, pipeline, session
 from app.projects.loaders import SeenProject
 from app.tickets import comments as discussion
 from app.tickets import creating, loaders, searching, service
 from app.tickets.creating import CreatedTicket
-from app.tickets.models import Comment
+from app.tickets.models import Comment, ImportedIssue
 
 _HISTORY = re.compile(r"\*\*(History in [A-Z][A-Za-z]{1,20})\*\*: ([^\n]{1,100})\n\n(?=- )")
 _INSERT = Prepared(insert(cast("Table", Comment.__table__)))
@@ -97,19 +98,27 @@ def import_ticket(
 
 @operation(Access.HUMAN)
 def rewrite_texts(
-    actor: Actor, reference: str, rewritten: Callable[[str], str]
+    actor: Actor, project_id: str, external_id: str, rewritten: Callable[[str], str]
 ) -> list[tuple[str | None, str]]:
-    """Change the texts of an imported ticket, such as to show files that came later.
+    """Change the texts of an imported ticket, anyone's comments too, to show files that came later.
 
     The texts, oldest first: that of the ticket, then those of comments with their ids. Raises
     InvalidField for one that gets too long, NotFound, Gone, Forbidden.
     """
-    ticket = loaders.writable(actor, reference)
+    found = select(ImportedIssue.ticket_id).where(
+        ImportedIssue.project_id == project_id, ImportedIssue.external_id == external_id
+    )
+    ticket_id = session.scalar(found)
+    if ticket_id is None:
+        raise NotFound("ticket", external_id)
+    # Comments are locked before their ticket, as by whoever edits one.
+    statement = select(Comment).where(Comment.ticket_id == ticket_id, Comment.deleted_at.is_(None))
+    locked = session.scalars(statement.order_by(Comment.id).with_for_update(key_share=True)).all()
+    ticket = loaders.writable(actor, ticket_id)
     body = rewritten(ticket.body)
     service.update_ticket(actor, ticket, body=body)
     texts: list[tuple[str | None, str]] = [(None, body)]
-    statement = select(Comment).where(Comment.ticket_id == ticket.id, Comment.deleted_at.is_(None))
-    for comment in session.scalars(statement.order_by(Comment.created_at, Comment.id)).all():
+    for comment in sorted(locked, key=lambda one: (one.created_at, one.id)):
         said = rewritten(comment.body)
         if said != comment.body:
             discussion.edit(actor, comment, ticket, text.filled_body(said))

@@ -42,11 +42,11 @@ def run(app, cast, tmp_path):
 def imported(app, cast):
     """Import issues into OPEN as ada; the report."""
 
-    def importing(*issues, write=run_write):
+    def importing(*issues, write=run_write, supply=None):
         actor = Actor(kind=ActorKind.HUMAN, user_id=cast.ada.user_id, username="ada")
         report = ImportReport()
         with app.app_context():
-            importer = Importer(actor, cast.open_project, report, {}, write=write)
+            importer = Importer(actor, cast.open_project, report, {}, write=write, supply=supply)
             importer.run(plan(list(issues), report), lambda _: None)
         return report
 

@@ -6,17 +6,24 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import func, select
 
-from app.database.session import reading, session
+from app.core.actor import Actor, ActorKind
+from app.core.errors import NotFound
+from app.core.text import BODY_LENGTH
+from app.database.session import is_postgresql, reading, run_write, session
+from app.files import adding
 from app.files.models import FileContent
+from app.files.store import NewContent, incoming
+from app.http.multipart import ReceivedFile
 from app.importing import file_links
 from app.importing.file_links import StoredAs
-from app.importing.issues import Issue, IssueComment
+from app.importing.issues import Issue, IssueComment, IssueFile
 from app.importing.trackers import file_downloads, github, linear
 from app.importing.trackers.file_downloads import FileDownloads
+from app.tickets.importing import rewrite_texts
 from tests.files.hostile import HTML, picture
 from tests.importing.gitlab_server import NAME, PATH, GitLabServer, person
 from tests.importing.jira_server import JiraServer
-from tests.importing.reading import comments, files
+from tests.importing.reading import comments, files, links
 from tests.importing.tracker_server import Reply
 from tests.support.statements import statements
 from tests.support.story import ok
@@ -208,6 +215,70 @@ def test_files_can_be_left_out_or_find_no_room(app, cast, gitlab, run, tickets, 
     assert tickets()["Two"]["body"].startswith(f"[log](/files/{other['id']})")
     assert other["comment_id"] is None
     assert run()["made"] == {}
+
+
+class Supply:
+    """Has a small text for each file of the issues."""
+
+    def __init__(self, app):
+        self.settings = app.config["SETTINGS"]
+
+    @contextmanager
+    def prepared(self, issues, report):
+        yield {
+            issue.id: {file.address: self.made(issue.id, file.name) for file in issue.files}
+            for issue in issues
+        }
+
+    def made(self, issue_id, name):
+        path = incoming(self.settings) / issue_id
+        path.write_bytes(b"dark")
+        return adding.prepare(
+            self.settings, ReceivedFile(path, name, 4, NewContent.of(path).sha256)
+        )
+
+
+def test_late_files_replace_links_and_refuse_no_issue(app, cast, imported, tickets):
+    address = "https://x.example/log.txt"
+    attached = (IssueFile(address, address, "log.txt"),)
+    issues = [
+        Issue("1", "One", pages=(("Log", address),), files=attached),
+        Issue("2", "Two", comments=(IssueComment("eve", address, 0),), files=attached),
+        Issue("3", "Long", sections=(("", address),), files=attached),
+    ]
+    assert imported(*issues).created == {"stories": 3, "links": 1, "comments": 1}
+    one, two, long = (tickets()[title] for title in ("One", "Two", "Long"))
+    full = address + " " + "x" * (BODY_LENGTH - len(address) - 1)
+    ok(cast.ada.patch(f"/tickets/{long['id']}", {"body": full}))
+    supply = Supply(app)
+    with statements(app) as seen:
+        report = imported(*issues, supply=supply)
+    assert report.created == {"files": 2}
+    assert {row.outcome for row in report.rows} == {"already imported"}
+    [(issue, reason, detail)] = report.notes
+    assert (issue, detail) == ("3", address)
+    assert reason.startswith("file not imported: ")
+    assert links(cast, one) == files(cast, long) == []
+    [log], [other], [comment] = files(cast, one), files(cast, two), comments(cast, two)
+    assert (log["comment_id"], other["comment_id"]) == (None, comment["id"])
+    assert f"/files/{other['id']}" in comment["body"]
+    assert tickets()["Long"]["body"] == full
+    # Comments are locked before their ticket, as by whoever edits one.
+    with app.app_context():
+        locked = [
+            "comments" if "FROM comments" in statement else "tickets"
+            for statement in seen
+            if "FOR NO KEY UPDATE" in statement
+            and ("FROM comments" in statement or "FROM tickets" in statement)
+        ]
+        assert locked[:2] == (["comments", "tickets"] if is_postgresql() else [])
+    assert imported(*issues[:2], supply=supply).created == {}
+
+
+def test_only_texts_of_imported_tickets_are_rewritten(app, cast):
+    actor = Actor(kind=ActorKind.HUMAN, user_id=cast.ada.user_id, username="ada")
+    with app.app_context(), pytest.raises(NotFound):
+        run_write(lambda: rewrite_texts(actor, cast.open_project, "no issue", str.upper))
 
 
 def test_many_files_are_stored_in_portions(app, gitlab, run, monkeypatch):

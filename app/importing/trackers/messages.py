@@ -246,7 +246,7 @@ NO_ANSWER_TO_QUERY = "Linear returned no result."
 
 
 def too_many_files(most: int) -> str:
-    return f"more than {most} files; the rest is not imported"
+    return f"more than {most} files; run the same command again for more"
 
 
 def leave_files_out(problem: object) -> str:
