@@ -232,7 +232,7 @@ def _show_profile(
     with reading():
         user, _ = users.current_user(actor())
         session_count = len(sessions.list_own(actor()))
-        has_passkeys = bool(passkeys.owners_among([actor().id]))
+        has_passkeys = passkeys.usable_at(settings_at_hand(), actor().id) is not None
         is_told = personal.choices_of(actor().id).get(personal.TAKING_PART) != "off"
     ended = request.args.get("ended", "")
     return page(
@@ -318,7 +318,7 @@ def save_password() -> Response:
 def session_list() -> Response:
     with reading():
         own = sessions.list_own(actor())
-        has_passkeys = bool(passkeys.owners_among([actor().id]))
+        has_passkeys = passkeys.usable_at(settings_at_hand(), actor().id) is not None
     shown = [
         {
             "id": row.id,

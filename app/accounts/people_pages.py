@@ -135,7 +135,7 @@ def link_of(issued: IssuedLink) -> dict[str, Any]:
     """The context of ``accounts/_link.html``; a response that shows the secret is marked."""
     is_shown = issued.mailed_to is None and settings_at_hand().password_login
     with reading():
-        has_passkeys = bool(passkeys.owners_among([issued.user.id]))
+        has_passkeys = passkeys.usable_at(settings_at_hand(), issued.user.id) is not None
     g.shows_secret = is_shown
     return {
         "mailed_to": issued.mailed_to,

@@ -84,7 +84,7 @@ def reset_password(username: str, password: str) -> None:
     click.echo(messages.password_set(username))
     user_id = _human_id(username)
     with reading():
-        has_passkeys = bool(passkeys.owners_among([user_id]))
+        has_passkeys = passkeys.usable_at(settings_at_hand(), user_id) is not None
     if has_passkeys:
         click.echo(messages.passkeys_stay(username))
 

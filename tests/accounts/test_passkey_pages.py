@@ -163,7 +163,7 @@ def test_the_ways_in_are_told_apart(app, admin, device, client):
     assert ways == ["setup", "password_and_code", "passkey"]
 
 
-def test_teammates_reset_codes_and_passkeys_on_the_page_of_people(app, admin, device):
+def test_teammates_reset_codes_and_passkeys_on_the_page_of_people(app, admin, device, setting):
     new_human(admin, "grace")
     other = app.test_client()
     assert try_login(other, "grace").status_code == 200
@@ -185,6 +185,10 @@ def test_teammates_reset_codes_and_passkeys_on_the_page_of_people(app, admin, de
         ]
 
     assert said() == [True] * 3
+    # Browsers refuse passkeys at such an address.
+    setting("base_url", "http://192.0.2.7")
+    assert said() == [False] * 3
+    setting("base_url", "http://localhost")
     turn_on_codes(admin)
     assert button() == "Reset two-factor and passkeys"
     assert other.post(f"/people/{ada}/two-factor").location == "/people"

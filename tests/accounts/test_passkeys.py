@@ -244,7 +244,7 @@ def test_others_see_and_remove_it_for_whoever_lost_it(app, admin, device):
         assert admin.delete(f"{API}/users/{user_id}/passkeys/{NOBODY}").status_code == 404
 
 
-def test_the_operator_lists_and_removes_them_by_command(app, admin, device):
+def test_the_operator_lists_and_removes_them_by_command(app, admin, device, setting):
     assert add(admin, Authenticator(), "Laptop").status_code == 201
     laptop, phone = (one["id"] for one in mine(admin))
 
@@ -259,6 +259,9 @@ def test_the_operator_lists_and_removes_them_by_command(app, admin, device):
     assert add(admin, Authenticator(), "Tablet").status_code == 201
     left = "Passkeys of ada still log in. 'flask users remove-passkeys ada' removes them.\n"
     assert flask("reset-password", "ada", "--password", PASSWORD)[1].endswith(left)
+    setting("password_login", value=False)
+    assert left not in flask("reset-password", "ada", "--password", PASSWORD)[1]
+    setting("password_login", value=True)
     assert flask("remove-passkeys", "ada") == (0, "Removed 2 passkeys of ada.\n")
     assert left not in flask("reset-password", "ada", "--password", PASSWORD)[1]
     assert try_login(admin, "ada").status_code == 200
