@@ -42,8 +42,9 @@ pages = Blueprint("inbox_pages", __name__)
 
 
 INBOX = "/inbox"
-# What is shown of a comment.
+# What is shown of a comment, and what is read of it to find that.
 SNIPPET = 240
+STRETCH = 2_000
 TICKETS = 25
 HOME_ROWS = 100
 ALL = "all"
@@ -131,9 +132,17 @@ def excerpt(body: str, mention: re.Pattern[str]) -> tuple[str, bool]:
     The second value says whether more follow.
     """
     match = mention.search(body)
+    first = max(0, match.start() - SNIPPET) if match else 0
+    stretch = body[first : first + STRETCH].strip()
+    # A picture without words has nothing else.
+    plain = without_markdown(stretch).strip() or stretch
+    match = mention.search(plain)
     start = max(0, match.start() - SNIPPET // 3) if match else 0
-    said = without_markdown(body[start : start + SNIPPET]).strip()
-    return f"{'…' if start else ''}{said}", len(body) > start + SNIPPET
+    said = plain[start : start + SNIPPET]
+    if start + SNIPPET < len(plain) and " " in said[SNIPPET // 2 :]:
+        said = said[: said.rindex(" ")]
+    is_cut = start + SNIPPET < len(plain) or first + STRETCH < len(body)
+    return f"{'…' if first or start else ''}{said.strip()}", is_cut
 
 
 @pages.get("/inbox/newest")

@@ -6,6 +6,7 @@ import pytest
 
 from app.inbox import inbox_page as pages
 from app.inbox import service
+from app.inbox.mentions import mention_of
 from tests.support.story import make_ticket, ok
 from tests.web.test_home import say, text_of
 
@@ -252,3 +253,19 @@ def test_a_browser_asks_for_the_newest(ada, cast, watched):
     # What is read is no news.
     ada.post("/inbox/read", event_id=newest(ada.get(HERE), "OPEN-1"))
     assert ada.get(f"/inbox/newest?after={start}").status_code == 204
+
+
+def test_an_excerpt_cuts_no_link_and_keeps_a_picture():
+    mention = mention_of("ada")
+    link = "[the runbook](https://docs.example.org/runbook)"
+    words = "word " * 46
+    assert pages.excerpt(f"{words}{link} and more to read", mention) == (f"{words}the", True)
+    assert pages.excerpt(f"{words[:-60]}{link}", mention) == (f"{words[:-60]}the runbook", False)
+    said, is_cut = pages.excerpt(f"{words}{link} {words[:40]}@ada {link} end", mention)
+    assert said.startswith("…")
+    assert "](" not in said
+    assert "@ada the runbook end" in said
+    assert not is_cut
+    assert pages.excerpt("![](/files/1)", mention) == ("![](/files/1)", False)
+    assert pages.excerpt("x" * 300, mention) == ("x" * 240, True)
+    assert pages.excerpt("", mention) == ("", False)
