@@ -33,6 +33,7 @@ def happened(name: str, sentence: str) -> str:
 
 def reason(username: str, base_url: str) -> str:
     return (
-        f"You're receiving this as {username} because you take part in these tickets. Replies "
-        f"to this email are not read. Manage notifications: {base_url}/profile/mail"
+        f"You're receiving this as {username} because you watch, are assigned to, "
+        f"reported, commented on or were mentioned in these tickets. Replies to this email are not "
+        f"read. Manage notifications: {base_url}/profile/mail"
     )
