@@ -20,7 +20,7 @@ from app.core import ids
 from app.core.actor import SYSTEM, Actor
 from app.core.clock import MINUTE_MS, now_ms
 from app.core.errors import Forbidden
-from app.database.columns import Id
+from app.database.columns import Id, Moment
 from app.database.session import Prepared, by_id, session
 from app.database.versions import touch
 from app.files.models import StoredFile
@@ -78,13 +78,16 @@ _comments = (
         Comment.author_user_id == bindparam("bot_id"),
         Comment.created_at >= bindparam("start"),
         Comment.deleted_at.is_(None),
+        Ticket.deleted_at.is_(None),
         Ticket.project_id == bindparam("project_id"),
     )
     .limit(_MOST)
     .subquery()
 )
-# The wiki is above this package.
-_pages = table("wiki_pages", column("id", Id), column("project_id", Id))
+# Files know only their page. The wiki, which has the model, is above this package.
+_pages = table(
+    "wiki_pages", column("id", Id), column("project_id", Id), column("deleted_at", Moment)
+)
 _files = (
     select(StoredFile.id)
     .outerjoin(Ticket, Ticket.id == StoredFile.ticket_id)
@@ -94,6 +97,7 @@ _files = (
         StoredFile.id >= bindparam("first_id"),
         StoredFile.uploader_user_id == bindparam("bot_id"),
         func.coalesce(Ticket.project_id, _pages.c.project_id) == bindparam("project_id"),
+        func.coalesce(Ticket.deleted_at, _pages.c.deleted_at).is_(None),
     )
     .limit(_MOST)
     .subquery()

@@ -70,6 +70,18 @@ def test_files_of_tickets_comments_and_pages_count(cast: Cast):
     assert create(cast, 2) == 2
 
 
+def test_what_is_on_a_deleted_ticket_or_page_does_not_count(cast: Cast):
+    limit(cast, 3)
+    path = f"/tickets/{make_ticket(cast.ada, cast.open_project)['id']}"
+    page = {"title": "Lamps", "body": "x", "project_id": cast.open_project}
+    page_path = f"/wiki/pages/{ok(cast.ada.post('/wiki/pages', page), 201)['id']}"
+    ok(cast.smith.post(f"{path}/comments", {"body": "Look"}), 201)
+    for place in (path, page_path):
+        add_file(cast.smith, place, place.encode())
+        ok(cast.ada.delete(place), 204)
+    assert create(cast, 5) == 4
+
+
 def test_tickets_and_comments_count_together(cast: Cast):
     limit(cast, 6)
     make_ticket(cast.ada, cast.open_project)
