@@ -57,6 +57,12 @@ def test_a_field_being_edited_is_left_alone_and_says_what_it_became(ticket, seed
     change(seeded, reference, title="Their title")
     note.get_by_role("button").click()
     expect(wide.page.locator("h1")).to_have_text("Their title")
+    wide.page.click("#edit-body")
+    note = wide.page.locator("#fact-body .theirs")
+    change(seeded, reference, body="Theirs\n\nof two lines")
+    expect(note).to_contain_text("bot-dev-1 changed this")
+    change(seeded, reference, body="")
+    expect(note).to_have_count(0)
 
 
 def test_undo_by_key_takes_a_bots_change_back(ticket, seeded):

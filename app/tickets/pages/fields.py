@@ -6,6 +6,7 @@ reader sees the new value and decides. Concurrent changes of other fields do not
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 from flask import Response, request
@@ -74,6 +75,13 @@ def value_of(ticket: dict[str, Any], name: str) -> str:
     return "" if value is None else str(value)
 
 
+def sign_of(name: str, value: str) -> str:
+    """What tells a page whether a field has the value that its editor shows; always short."""
+    if name != "body":
+        return value
+    return sha256(_as_sent(value).encode()).hexdigest()[:16]
+
+
 def options_of(subject: TicketPageData, name: str) -> list[Any]:
     """The options of a field with a closed choice; needs a unit of work."""
     project_id = subject.project["id"]
@@ -136,6 +144,7 @@ def _editor(
         subject = page_queries.subject(actor(), reference)
         options = options_of(subject, name)
     current = value_of(subject.ticket, name)
+    shown = current if seen is None else seen
     return ticket_page(
         "tickets/field.html",
         subject,
@@ -144,7 +153,8 @@ def _editor(
         options=options,
         days=suggested_days(),
         value=current,
-        seen=current if seen is None else seen,
+        seen=shown,
+        sign=sign_of(name, shown),
         chosen=form.values("value", current.split(",")),
         form=form,
         both=both,
