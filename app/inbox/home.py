@@ -35,16 +35,16 @@ ROWS = 8
 
 REFUSALS = "auth.bot.write_attempt_"
 
-# Words for what bots did, the audit log filter that shows it, and the prefixes or suffixes of the
-# event types it covers. The first entry that matches an event counts it.
+# Words for what bots did, once and more often, the audit log filter that shows it, and the prefixes
+# or suffixes of the event types it covers. The first entry that matches an event counts it.
 DEEDS = (
-    ("moved", "event_type=ticket.state_changed", ("ticket.state_changed",)),
-    ("comments", "event_type=comment.created", ("comment.created",)),
-    ("denied", "event_type=auth.bot.", (REFUSALS,)),
-    ("assigned", "event_type=ticket.assigned", ("ticket.assigned",)),
-    ("created", "category=activity", (".created",)),
-    ("deleted", "category=activity", (".deleted",)),
-    ("changed", "category=activity", ("",)),
+    ("moved", "moved", "event_type=ticket.state_changed", ("ticket.state_changed",)),
+    ("comment", "comments", "event_type=comment.created", ("comment.created",)),
+    ("denied", "denied", "event_type=auth.bot.", (REFUSALS,)),
+    ("assigned", "assigned", "event_type=ticket.assigned", ("ticket.assigned",)),
+    ("created", "created", "category=activity", (".created",)),
+    ("deleted", "deleted", "category=activity", (".deleted",)),
+    ("changed", "changed", "category=activity", ("",)),
 )
 
 
@@ -228,12 +228,12 @@ def since_last_time(actor: Actor) -> list[Doings]:
 
 
 def _doings(rows: Sequence[Any]) -> Doings:
-    counts = dict.fromkeys((words for words, _, _ in DEEDS), 0)
+    counts = dict.fromkeys((words for _, words, _, _ in DEEDS), 0)
     for row in rows:
         counts[_deed(row.event_type)] += row.many
     deeds = [
-        BotDeed(words if counts[words] != 1 else words.removesuffix("s"), counts[words], query)
-        for words, query, _ in DEEDS
+        BotDeed(words if counts[words] != 1 else once, counts[words], query)
+        for once, words, query, _ in DEEDS
         if counts[words]
     ]
     first = rows[0]
@@ -243,7 +243,7 @@ def _doings(rows: Sequence[Any]) -> Doings:
 def _deed(event_type: str) -> str:
     return next(
         words
-        for words, _, kinds in DEEDS
+        for _, words, _, kinds in DEEDS
         if event_type.startswith(kinds) or event_type.endswith(kinds)
     )
 

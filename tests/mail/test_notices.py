@@ -86,6 +86,7 @@ def test_what_is_unread_for_ten_minutes_is_mailed_once(
     assert "&lt;b&gt;yet" in mailbox.html()
     assert f"/tickets/{ticket['display_id']}" in mailbox.text()
     assert "created" not in mailbox.text()
+    assert "because you watch, are assigned to, reported" in mailbox.text()
 
 
 def test_a_second_mail_tells_what_is_new_and_joins_the_thread(
