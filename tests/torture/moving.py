@@ -30,7 +30,7 @@ def moving(stage: Stage, kills: int, issues: int = 40) -> Figures:
     titles = [stage.ledger.title() for _ in range(issues)]
     settings = stage.settings | {"GITLAB_TOKEN": "t0ken"}
     given = environment(stage.directory / "instance", stage.port, **settings)
-    where = ("--url", server.url, "--project", "LOAD", "--no-history")
+    where = ("--url", server.url, "--project", "LOAD", "--no-history", "--as", "ada")
     command = (*COMMAND[:-1], "import", "gitlab", NAME, *where)
     try:
         for number, title in enumerate(titles):
