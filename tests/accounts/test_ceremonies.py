@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.accounts.ceremonies import Site, site_of
-from tests.support.databases import settings_for
+from tests.support.settings import settings_for
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from app.projects import loaders
 from app.tickets import saved_views, templates, watchers
 from tests.support.agent import Agent
 from tests.support.cast import in_app
-from tests.support.databases import settings_for
+from tests.support.settings import settings_for
 from tests.support.story import make_label, make_ticket, ok, state_ids
 
 ODD = "first\r\nsecond \u6771 \U0001f41e\n---\ntitle: no\n\u2028end"

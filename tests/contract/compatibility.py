@@ -14,7 +14,7 @@ from typing import Any
 from app import registry
 from app.rest.openapi import document
 from tests.contract.comparison import Schema
-from tests.support.databases import settings_for
+from tests.support.settings import settings_for
 
 RELEASED = Path(__file__).parent / "released" / "openapi.json"
 CHANGELOG = Path(__file__).resolve().parents[2] / "CHANGELOG.md"

@@ -11,7 +11,7 @@ from app.config import VERSION
 from app.core.actor import Access
 from app.rest.openapi import document
 from app.rest.routing import Api, Registry
-from tests.support.databases import settings_for
+from tests.support.settings import settings_for
 
 pytestmark = pytest.mark.one_database
 

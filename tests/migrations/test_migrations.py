@@ -14,9 +14,9 @@ from app.core import ids
 from app.core.clock import now_ms
 from app.database import schema
 from app.database.session import Base, db, run_write, session
-from tests.support.databases import settings_for
 from tests.support.forking import Forked, ended, fork
 from tests.support.serving import ROOT, environment
+from tests.support.settings import settings_for
 
 pytestmark = pytest.mark.slow
 

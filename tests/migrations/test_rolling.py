@@ -13,8 +13,8 @@ import pytest
 from app import create_app
 from app.serving.parent import prepare_database
 from tests.support import serving
-from tests.support.databases import settings_for
 from tests.support.postgres import unused_name
+from tests.support.settings import settings_for
 from tests.support.workspace import owner_of
 
 pytestmark = pytest.mark.slow

@@ -18,9 +18,9 @@ from app.search.expressions import Term
 from app.serving.parent import prepare_database
 from tests.authorization.world import build
 from tests.migrations.test_migrations import config
-from tests.support.databases import settings_for
 from tests.support.postgres import unused_name
 from tests.support.serving import ROOT
+from tests.support.settings import settings_for
 from tests.support.sizes import every
 from tests.support.story import walk
 

@@ -15,7 +15,7 @@ from app.core.errors import InvalidField
 from app.webhooks import rules
 from app.webhooks.connecting import may_connect
 from app.webhooks.models import WebhookForm
-from tests.support.databases import settings_for
+from tests.support.settings import settings_for
 
 PEER = "192.0.2.1"
 APP = Flask(__name__)

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from app import create_app
-from tests.support.databases import settings_for
+from tests.support.settings import settings_for
 from tests.support.story import refused
 
 pytestmark = pytest.mark.one_database

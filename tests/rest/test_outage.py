@@ -3,8 +3,8 @@
 import pytest
 
 from app import create_app
-from tests.support.databases import settings_for
 from tests.support.openapi import CheckedClient
+from tests.support.settings import settings_for
 
 
 @pytest.fixture(name="stranded", params=["postgresql", "sqlite"])

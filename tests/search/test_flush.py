@@ -22,9 +22,9 @@ from app.search.flush import Flusher
 from app.search.sources import source_of
 from app.tickets.creating import create_ticket
 from tests.search.index_state import found, pending_rows, stored_terms
-from tests.support import databases
 from tests.support.forking import elsewhere
 from tests.support.serving import until
+from tests.support.settings import settings_for
 from tests.support.story import make_ticket, ok
 
 
@@ -149,7 +149,7 @@ def test_what_was_flushed_and_changed_is_found_as_it_is_now(app, cast, flush):
 
 def create_elsewhere(url, directory, user_id, project_id):
     """Create a ticket and leave it pending."""
-    app = create_app(databases.settings_for(url, directory))
+    app = create_app(settings_for(url, directory))
     actor = Actor(ActorKind.HUMAN, user_id=user_id)
     with app.app_context():
         run_write(lambda: create_ticket(actor, project_id, title="Gate of another process"))

@@ -1,12 +1,13 @@
 """The databases tests run on: migrated once a session, emptied between tests by real commits."""
 
+import os
 import re
 import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,8 +19,11 @@ from app import create_app
 from app.config import Settings
 from app.database import schema
 from app.database.session import Base, db
+from tests.support.instances import copy_database, copy_templates
+from tests.support.once import made_once
 from tests.support.openapi import CheckedClient
-from tests.support.postgres import Cluster, unused_name
+from tests.support.postgres import Cluster, start_cluster, unused_name
+from tests.support.settings import settings_for
 
 # Children before parents; the terms of the search index are no table of the models.
 TABLES = ["search_fts", *(table.name for table in reversed(Base.metadata.sorted_tables))]
@@ -36,22 +40,6 @@ BEGIN
 END $$"""
 
 
-def settings_for(database_url: str, directory: Path, **changes: Any) -> Settings:
-    """Settings for one test database: passwords cost next to nothing, the rest is as shipped."""
-    given: dict[str, Any] = {
-        "instance_dir": directory,
-        "database_url": database_url,
-        "secret_key": "a secret key of the tests, long enough",
-        "base_url": "http://localhost",
-        "log_level": "WARNING",
-        "threads": 8,
-        "password_time_cost": 1,
-        "password_memory_kib": 8,
-        "password_parallelism": 1,
-    }
-    return Settings(**(given | changes))
-
-
 class Database(Protocol):
     """A migrated database and the application on it."""
 
@@ -63,12 +51,22 @@ class Database(Protocol):
         """Delete every row, those of the append-only table included."""
 
 
-def _migrated(settings: Settings) -> Flask:
+def emptied(database: Database) -> Flask:
+    """The application, with nothing in its database. Commits are real, so rows are deleted."""
+    database.empty()
+    # Files that no row names any more would be swept where a test counts what is.
+    shutil.rmtree(database.settings.files_dir, ignore_errors=True)
+    # Boards are kept with the rows that were there; no server lives to see all of them go.
+    for name in ("docket_boards", "docket_failure_windows", "docket_read_notes"):
+        database.app.extensions.pop(name, None)
+    return database.app
+
+
+def _application(settings: Settings) -> Flask:
+    """The application on a migrated database, with clients that check answers."""
     app = create_app(settings)
     app.testing = True
     app.test_client_class = CheckedClient
-    with app.app_context():
-        schema.upgrade()
     return app
 
 
@@ -132,8 +130,10 @@ def sqlite_database() -> Iterator[SqliteDatabase]:
     storage = "/dev/shm" if Path("/dev/shm").is_dir() else None
     directory = Path(tempfile.mkdtemp(prefix="docket-test-", dir=storage))
     try:
+        copy_templates(directory)
+        copy_database(directory / "docket.db")
         settings = settings_for(f"sqlite:///{directory / 'docket.db'}", directory)
-        app = _migrated(settings)
+        app = _application(settings)
         with closing(_opened_for_deleting(directory / "docket.db")) as connection:
             yield SqliteDatabase(settings, app, connection)
         _release(app)
@@ -141,12 +141,33 @@ def sqlite_database() -> Iterator[SqliteDatabase]:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def migrated_template(cluster: Cluster) -> str:
-    """Make a migrated PostgreSQL database that nobody uses; its name, to be copied."""
-    name = unused_name()
+def cluster_with_template() -> Cluster:
+    """A PostgreSQL server with a migrated database, of which a copy takes less than to migrate."""
+    if os.environ.get("TEST_DATABASE_URL"):
+        # Other processes of the run have theirs on the same server.
+        cluster = replace(start_cluster(), template=unused_name())
+        _migrate(cluster)
+        return cluster
+    return start_cluster(data=made_once("postgresql", _make_data) / "data")
+
+
+def _make_data(directory: Path) -> None:
+    """The files of a server with the template."""
+    cluster = start_cluster()
+    try:
+        _migrate(cluster)
+        cluster.copy_data(directory / "data")
+    finally:
+        cluster.stop()
+
+
+def _migrate(cluster: Cluster) -> None:
     with tempfile.TemporaryDirectory(prefix="docket-test-") as directory:
-        _release(_migrated(settings_for(cluster.create_database(name), Path(directory))))
-    return name
+        url = cluster.create_database(cluster.template)
+        app = create_app(settings_for(url, Path(directory)))
+        with app.app_context():
+            schema.upgrade()
+        _release(app)
 
 
 @dataclass
@@ -167,10 +188,11 @@ class PostgresDatabase:
 def postgres_database(cluster: Cluster) -> Iterator[PostgresDatabase]:
     """A migrated PostgreSQL database for a session."""
     name = unused_name()
-    url = cluster.create_database(name)
+    url = cluster.create_database(name, cluster.template)
     directory = Path(tempfile.mkdtemp(prefix="docket-test-"))
     try:
-        app = _migrated(settings_for(url, directory))
+        copy_templates(directory)
+        app = _application(settings_for(url, directory))
         plain = make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
         with psycopg.connect(plain, autocommit=True) as connection:
             connection.execute("SET session_replication_role = replica")

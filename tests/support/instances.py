@@ -1,26 +1,28 @@
 """Instances that need neither migrations nor compiled templates: copies of one made before."""
 
-import atexit
 import shutil
-import tempfile
 import threading
-from functools import cache
 from pathlib import Path
 
 from app import create_app
 from app.database import schema
 from app.database.session import db
 from app.web.render import warm
-from tests.support.databases import settings_for
+from tests.support.once import made_once
+from tests.support.settings import settings_for
 
 
 def prepare(instance: Path, *, with_database: bool) -> None:
     """Make the directory of a server as its first start leaves it, before anyone set it up."""
     instance.mkdir(parents=True)
-    made = _shared_instance()
-    shutil.copytree(made / "templates", instance / "templates")
+    copy_templates(instance)
     if with_database:
         copy_database(instance / "docket.db")
+
+
+def copy_templates(instance: Path) -> None:
+    """Put the compiled templates into the directory of an instance."""
+    shutil.copytree(_shared_instance() / "templates", instance / "templates")
 
 
 def copy_database(path: Path) -> None:
@@ -34,13 +36,10 @@ _guard = threading.Lock()
 def _shared_instance() -> Path:
     """Tests start several servers at once, and alembic migrates in one thread at a time."""
     with _guard:
-        return _made()
+        return made_once("instance", _make)
 
 
-@cache
-def _made() -> Path:
-    directory = Path(tempfile.mkdtemp(prefix="docket-test-"))
-    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+def _make(directory: Path) -> None:
     database = directory / "docket.db"
     app = create_app(settings_for(f"sqlite:///{database}", directory))
     warm(app)
@@ -49,4 +48,3 @@ def _made() -> Path:
         db.session.remove()
         db.engine.dispose()
     database.chmod(0o600)
-    return directory

@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import psycopg
-import pytest
 from psycopg import sql
 from sqlalchemy import make_url
 
@@ -39,6 +38,8 @@ class Cluster:
     directory: Path | None = None
     binaries: Path | None = None
     options: str = ""
+    # The name of its migrated database, where there is one.
+    template: str = "docket_template"
     # What the server of our own finds in its environment when it starts next.
     environment: dict[str, str] = field(default_factory=dict)
     _created: list[str] = field(default_factory=list)
@@ -79,6 +80,12 @@ class Cluster:
             return False
         return True
 
+    def copy_data(self, directory: Path) -> None:
+        """Halt the server of our own, and copy its files."""
+        assert self.directory is not None
+        self.halt()
+        shutil.copytree(self.directory / "data", directory)
+
     def _control(self, *arguments: str | Path) -> None:
         assert self.directory is not None
         assert self.binaries is not None
@@ -91,7 +98,8 @@ class Cluster:
             for name in self._created:
                 self.drop_database(name)
             return
-        self.halt("immediate")
+        if self.is_running():
+            self.halt("immediate")
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def _administer(self, statement: sql.Composed) -> None:
@@ -102,10 +110,13 @@ class Cluster:
             connection.execute(statement)
 
 
-def start_cluster(options: str = f"-c listen_addresses='' {OPTIONS}", port: int = 0) -> Cluster:
+def start_cluster(
+    options: str = f"-c listen_addresses='' {OPTIONS}", port: int = 0, data: Path | None = None
+) -> Cluster:
     """Start a server, or use the one of TEST_DATABASE_URL; raises PostgresMissing.
 
-    With a port it is always one of our own, to be treated badly.
+    With a port it is always one of our own, to be treated badly. With ``data`` it begins with a
+    copy of another's files.
     """
     given = os.environ.get("TEST_DATABASE_URL")
     if given and not port:
@@ -115,24 +126,10 @@ def start_cluster(options: str = f"-c listen_addresses='' {OPTIONS}", port: int 
     # A short path: a socket's address has room for about a hundred characters.
     directory = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))
     try:
-        return _start(found, directory, options, port)
+        return _start(found, directory, options, port, data)
     except BaseException:
         shutil.rmtree(directory, ignore_errors=True)
         raise
-
-
-def cluster_or_skip() -> Iterator[Cluster]:
-    """A cluster for a fixture. Where there is no PostgreSQL tests are skipped; in CI they fail."""
-    try:
-        cluster = start_cluster()
-    except PostgresMissing as missing:
-        if os.environ.get("CI"):
-            raise
-        pytest.skip(str(missing))
-    try:
-        yield cluster
-    finally:
-        cluster.stop()
 
 
 def unused_name() -> str:
@@ -167,14 +164,18 @@ def _candidates() -> Iterator[Path]:
         yield Path(on_path).resolve().parent
 
 
-def _start(found: Path, directory: Path, options: str, port: int) -> Cluster:
+def _start(found: Path, directory: Path, options: str, port: int, given: Path | None) -> Cluster:
+    if given is not None:
+        shutil.copytree(given, directory / "data")
     if os.geteuid() == 0:
         nobody = pwd.getpwnam("nobody")
-        os.chown(directory, nobody.pw_uid, nobody.pw_gid)
+        for path in (directory, *directory.rglob("*")):
+            os.chown(path, nobody.pw_uid, nobody.pw_gid)
     binaries = _reachable(found, directory)
     data = directory / "data"
-    flags = ["--auth=trust", f"--username={USER}", "--encoding=UTF8", "--locale=C", "--no-sync"]
-    _run([binaries / "initdb", "-D", data, *flags])
+    if given is None:
+        flags = ["--auth=trust", f"--username={USER}", "--encoding=UTF8", "--locale=C", "--no-sync"]
+        _run([binaries / "initdb", "-D", data, *flags])
     server = f"-k {directory} {options}"
     address = f"{DRIVER}://{USER}@/postgres?host={directory}" + (f"&port={port}" if port else "")
     cluster = Cluster(address, directory, binaries, server)

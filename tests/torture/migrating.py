@@ -9,7 +9,7 @@ from app import create_app
 from app.database.session import db
 from tests.migrations.test_migrations import config
 from tests.migrations.test_with_data import REVISIONS, everything, put, same
-from tests.support.databases import settings_for
+from tests.support.settings import settings_for
 from tests.torture import dying
 from tests.torture.faults import Figures, expect
 from tests.torture.stage import Stage
