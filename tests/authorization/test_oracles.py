@@ -4,25 +4,14 @@ Where a fenced bot names what it may not see, it must read the very answer that 
 would have brought; so each of these asks twice and compares.
 """
 
-from collections.abc import Iterator
 from itertools import product
 
-import pytest
-
 from app.core import ids
-from tests.authorization.world import WORDS, World, build, frozen
 from tests.support.agent import Agent
 from tests.support.cast import Caller
 from tests.support.story import ok, refused, walk
 
 FENCED = ("fenced", "peeper")
-
-
-@pytest.fixture(name="world")
-def _world(app, monkeypatch) -> Iterator[World]:
-    world = build(app)
-    with frozen(monkeypatch):
-        yield world
 
 
 def shown(response, named):
@@ -135,71 +124,6 @@ def test_page_by_page_a_bot_meets_no_gap_where_hidden_rows_are(world):
     for path in ("/tickets", "/wiki/pages", "/projects", "/search?q=zq"):
         whole = walk(world.callers["fenced"], path, 200)
         assert walk(world.callers["fenced"], path, 1) == whole
-
-
-def test_an_idempotency_key_is_its_actors_own(app):
-    """Another's key replays nothing, and does not tell that it was used."""
-    world = build(app)
-    body = {"title": f"{WORDS['other']} keyed"}
-    key = {"Idempotency-Key": "one key"}
-    path = f"/projects/{world.places['own']['project']}/tickets"
-    first = world.callers["smith"].post(path, body, headers=key)
-    again = world.callers["smith"].post(path, body, headers=key)
-    assert again.headers["Idempotency-Replayed"] == "true"
-    assert again.data == first.data
-    for who in ("ada", "fenced", "globe"):
-        made = world.callers[who].post(path, {"title": who}, headers=key)
-        assert made.status_code == 201
-        assert "Idempotency-Replayed" not in made.headers
-        assert WORDS["other"] not in made.text
-    refused(world.callers["peeper"].post(path, body, headers=key), 403, "auth.read_only_bot")
-
-
-def test_a_replay_is_refused_to_whoever_may_no_longer_write(app):
-    """Credentials and the kind of actor come before the key."""
-    world = build(app)
-    body, key = {"title": "Keyed"}, {"Idempotency-Key": "one key"}
-    path = f"/projects/{world.places['other']['project']}/tickets"
-    smith, ada = world.callers["smith"], world.callers["ada"]
-    ok(smith.post(path, body, headers=key), 201)
-    ok(ada.patch(f"/bots/{smith.user_id}", {"mode": "read"}))
-    refused(smith.post(path, body, headers=key), 403, "auth.read_only_bot")
-    ok(ada.post(f"/bots/{smith.user_id}/tokens/revoke"), 204)
-    refused(smith.post(path, body, headers=key), 401, "auth.invalid_credentials")
-
-
-@pytest.mark.parametrize("door", ["rest", "mcp"])
-def test_a_replay_is_judged_by_the_allowlist_of_now(app, door):
-    world = build(app)
-    smith, ada = world.callers["smith"], world.callers["ada"]
-    places = world.places
-    project, others = places["other"]["project"], places["own"]["project"]
-    key = {"Idempotency-Key": "one key"}
-
-    def create():
-        if door == "rest":
-            return smith.post(f"/projects/{project}/tickets", {"title": "Keyed"}, headers=key)
-        arguments = {"project": project, "title": "Keyed", "idempotency_key": "one key"}
-        return Agent(smith).send("tools/call", {"name": "create_ticket", "arguments": arguments})
-
-    def number_of_next():
-        return ok(ada.post(f"/projects/{project}/tickets", {"title": "Next"}), 201)["ticket_number"]
-
-    first, before = create(), number_of_next()
-    assert create().text == first.text
-    ok(ada.patch(f"/bots/{smith.user_id}", {"project_ids": [others]}))
-    answer = create()
-    if door == "rest":
-        refused(answer, 403, "auth.forbidden", reason="project_not_in_allowlist")
-    else:
-        assert answer.json["result"]["isError"]
-        assert "Keyed" not in answer.text
-    ok(ada.patch(f"/bots/{smith.user_id}", {"project_ids": [others, project]}))
-    again = create()
-    assert again.status_code == first.status_code
-    assert "Keyed" in again.text
-    # To judge it made nothing.
-    assert number_of_next() == before + 1
 
 
 def test_a_tag_of_something_hidden_is_no_oracle(world):

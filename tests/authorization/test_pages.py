@@ -5,7 +5,6 @@ A page that the table below does not name fails the test.
 
 import re
 from collections.abc import Iterator
-from itertools import product
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from werkzeug.routing import Rule
 
 from app.core import ids
 from tests.authorization.policy import outcome
-from tests.authorization.world import World, build, frozen
+from tests.authorization.world import World
 from tests.screenshots.__main__ import PAGES
 
 PAGE = {"Accept": "text/html"}
@@ -200,13 +199,11 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
 }
 
 
-@pytest.fixture(name="world")
-def _world(app, monkeypatch) -> Iterator[World]:
-    # A provider that nobody reaches, so that the pages of single sign-on are there.
-    monkeypatch.setitem(vars(app.config["SETTINGS"]), "oidc_issuer", "http://127.0.0.1:9")
-    world = build(app)
-    with frozen(monkeypatch):
-        yield world
+@pytest.fixture
+def world(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
+    """The world with a provider that nobody reaches, so that the pages of sign-on are there."""
+    monkeypatch.setitem(vars(world.app.config["SETTINGS"]), "oidc_issuer", "http://127.0.0.1:9")
+    return world
 
 
 def subjects(rule: Rule) -> list[str]:
@@ -279,18 +276,27 @@ def expected_of(rule: Rule, method: str, actor: str, place: str) -> str:
 
 
 def cases(app: Flask) -> Iterator[tuple[Rule, str, str, str]]:
-    """Each page with each method at each place, for everyone: strangers meet the same anywhere."""
+    """Each page with each method at each place, for everyone: strangers meet the same anywhere.
+
+    PostgreSQL is asked by ada, and by bo where he meets something else: strangers get no further
+    than their credentials, and the same statements run for both people.
+    """
+    on_sqlite = app.config["SETTINGS"].is_sqlite
     for rule in rules(app):
         what = subject(rule)
         if what == "public":
             continue
         places = ("global", "missing") if what == "global page" else SUBJECTS[what][0]
         for method in sorted(rule.methods & {"GET", "POST"}):
-            for actor, place in product(PEOPLE, places):
-                yield rule, method, actor, place
-            for actor in STRANGERS:
+            for place in places:
+                yield rule, method, "ada", place
+                met = {expected_of(rule, method, actor, place) for actor in PEOPLE}
+                if on_sqlite or len(met) > 1:
+                    yield rule, method, "bo", place
+            for actor in STRANGERS if on_sqlite else ():
                 yield rule, method, actor, places[0]
-            yield rule, method, "nobody", places[-1]
+            if on_sqlite:
+                yield rule, method, "nobody", places[-1]
 
 
 def test_every_page_at_every_place_by_everyone(world):

@@ -1,22 +1,17 @@
 """Every REST operation by every actor at every place, judged by the policy; and no word leaks."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
-import pytest
-
 from app import registry
-from app.bots import service
 from app.core import ids
-from app.core.actor import Actor, ActorKind
 from app.rest.routing import Route
-from tests.authorization.policy import ACTORS, PAUSED_LIKE, outcome, places_of
-from tests.authorization.world import World, build, frozen, said, thawed
-from tests.support.cast import in_app
+from tests.authorization.policy import ACTORS, ASKING, outcome, places_of
+from tests.authorization.world import World, said, thawed
 from tests.support.story import form_of
 
 ROUTES = registry.routes().routes
@@ -240,13 +235,6 @@ ROWS: dict[str, Row] = {
 VARIABLES = {"slug_or_id": "page", "bot_id": "bot", "actor_id": "bot"}
 
 
-@pytest.fixture(name="world")
-def _world(app, monkeypatch) -> Iterator[World]:
-    world = build(app)
-    with frozen(monkeypatch):
-        yield world
-
-
 def address(world: World, route: Route, place: str) -> str:
     """The path of a route at a place; reads name tickets by display id, writes by UUID."""
 
@@ -307,11 +295,11 @@ def test_the_policy_names_every_operation():
     assert set(ROWS) == set(ROUTES)
 
 
-def test_every_operation_at_every_place_by_everyone(world, monkeypatch):
+def test_every_operation_at_every_place_by_everyone(world, database, monkeypatch):
     wrong, missing = [], {}
     cases = (
         (operation, place, actor)
-        for operation, actor in product(ROWS, ACTORS)
+        for operation, actor in product(ROWS, ASKING[database.kind])
         for place in places_of(ROUTES[operation].access, actor, ROWS[operation].places)
     )
     for operation, place, actor in cases:
@@ -331,20 +319,3 @@ def test_every_operation_at_every_place_by_everyone(world, monkeypatch):
     different = [where for where, seen in missing.items() if len(set(map(str, seen.values()))) > 1]
     found = [*wrong, *(f"hidden and missing differ: {one}" for one in different), *world.leaks]
     assert not found, "\n".join(map(str, found))
-
-
-def test_bots_that_are_paused_read_and_do_not_write(app, monkeypatch):
-    world = build(app)
-    ada = Actor(kind=ActorKind.HUMAN, user_id=world.callers["ada"].user_id, username="ada")
-    in_app(app, lambda: service.pause_bots(ada))
-    wrong = []
-    with frozen(monkeypatch):
-        for operation, actor in product(ROWS, ("smith", "globe", "fenced")):
-            route = ROUTES[operation]
-            like = PAUSED_LIKE if route.access == "H,B/W" else actor
-            expected = outcome(route.access, like, "own", ROWS[operation].special)
-            response, _ = ask(world, actor, operation, "own")
-            found = verdict(response) if response.status_code >= 400 else None
-            if found != expected:
-                wrong.append((operation, actor, found, expected))
-    assert wrong == []

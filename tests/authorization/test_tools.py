@@ -1,20 +1,15 @@
 """Every tool and resource of MCP by every bot at every place, judged by the same policy."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
-import pytest
-
-from app.bots import service
 from app.core import ids
-from app.core.actor import Actor, ActorKind
 from app.tools.catalog import catalog
-from tests.authorization.policy import PAUSED_LIKE, outcome, places_of
-from tests.authorization.world import World, build, frozen
+from tests.authorization.policy import ASKING, outcome, places_of
+from tests.authorization.world import World
 from tests.support.agent import Agent
-from tests.support.cast import in_app
 
 CATALOG = catalog("Docket").tools
 BOTS = ("smith", "globe", "scout", "fenced", "peeper", "revoked", "asleep")
@@ -85,13 +80,6 @@ RESOURCES = {
 }
 
 
-@pytest.fixture(name="world")
-def _world(app, monkeypatch) -> Iterator[World]:
-    world = build(app)
-    with frozen(monkeypatch):
-        yield world
-
-
 def filled(world: World, place: str, text: str) -> str:
     """The argument with the names of the place in it."""
     return text.format(**(world.places["missing"] | world.places[place]))
@@ -148,9 +136,10 @@ def test_the_policy_names_every_tool():
     }
 
 
-def test_every_tool_at_every_place_by_every_bot(world):
+def test_every_tool_at_every_place_by_every_bot(world, database):
     wrong, hidden = [], {}
-    for tool, bot in product(ROWS, BOTS):
+    bots = [bot for bot in BOTS if bot in ASKING[database.kind]]
+    for tool, bot in product(ROWS, bots):
         access = CATALOG[tool].calls.access
         for place in places_of(access, bot, ROWS[tool].places):
             response, arguments = call(world, bot, tool, place)
@@ -168,9 +157,9 @@ def test_every_tool_at_every_place_by_every_bot(world):
     assert not found, "\n".join(map(str, found))
 
 
-def test_every_resource_at_every_place_by_every_bot(world):
+def test_every_resource_at_every_place_by_every_bot(world, database):
     wrong = []
-    for bot in BOTS:
+    for bot in (bot for bot in BOTS if bot in ASKING[database.kind]):
         ask(world, bot, "resources/list", {}, "resources/list")
         for address, places in RESOURCES.items():
             for place in places:
@@ -181,15 +170,3 @@ def test_every_resource_at_every_place_by_every_bot(world):
                     wrong.append((address, bot, place, found, expected))
     found = [*wrong, *world.leaks]
     assert not found, "\n".join(map(str, found))
-
-
-def test_tools_while_all_bots_are_paused(app, monkeypatch):
-    world = build(app)
-    ada = Actor(kind=ActorKind.HUMAN, user_id=world.callers["ada"].user_id, username="ada")
-    in_app(app, lambda: service.pause_bots(ada))
-    with frozen(monkeypatch):
-        for tool, bot in product(ROWS, ("smith", "fenced")):
-            access = CATALOG[tool].calls.access
-            like = PAUSED_LIKE if access == "H,B/W" else bot
-            found = verdict(call(world, bot, tool, "own")[0])
-            assert found == outcome(access, like, "own", ROWS[tool].special), (tool, bot)
