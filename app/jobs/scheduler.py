@@ -68,7 +68,7 @@ class Jobs:
                 "interval",
                 minutes=INTERVAL_MINUTES,
                 args=[name],
-                start_date=_seconds_from_now(FIRST_SWEEP_SECONDS + number),
+                start_date=_seconds_from_now(FIRST_SWEEP_SECONDS * (1 + number / 60)),
             )
         self._worker.start()
         if self._mail_worker is not None:
@@ -145,5 +145,5 @@ class Jobs:
                 log.exception("a sweep failed", extra={"sweeper": name})
 
 
-def _seconds_from_now(seconds: int) -> datetime:
+def _seconds_from_now(seconds: float) -> datetime:
     return datetime.now(UTC) + timedelta(seconds=seconds)

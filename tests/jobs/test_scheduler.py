@@ -16,8 +16,8 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def soon(monkeypatch):
-    """The first sweeps within seconds."""
-    monkeypatch.setattr(scheduler, "FIRST_SWEEP_SECONDS", 1)
+    """The first sweeps within a second."""
+    monkeypatch.setattr(scheduler, "FIRST_SWEEP_SECONDS", 0.2)
 
 
 def swept(app):
