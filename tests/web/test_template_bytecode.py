@@ -17,7 +17,7 @@ def started(tmp_path):
 def compiled(app, monkeypatch):
     """The templates that are compiled when two are asked for."""
     env, names = app.jinja_env, []
-    monkeypatch.setattr(env, "list_templates", lambda extensions: ["base.html", "error.html"])
+    monkeypatch.setattr(env, "list_templates", lambda extensions: ["base.html", "door.html"])
     compiling = env.compile
 
     def noting(source, name=None, filename=None, **more):
