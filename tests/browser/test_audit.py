@@ -1,6 +1,12 @@
 """The audit log with mouse, keyboard and finger: menus of filters, rows that unfold."""
 
+import subprocess
+import sys
+
 from playwright.sync_api import expect
+
+from tests.support.forking import Forked, ended, fork
+from tests.support.serving import ROOT, environment
 
 
 def row(wide, text):
@@ -13,7 +19,17 @@ def opened(wide, name):
     return wide.page.locator(".audit-filter[open]")
 
 
-def test_a_request_unfolds_by_mouse(wide):
+def flask(served, *command):
+    """What a command says, with the instance of a server."""
+    instance, log = served.log.with_name("instance"), served.log.with_name("command.log")
+    log.unlink(missing_ok=True)
+    given = environment(instance, served.port)
+    assert ended(fork(Forked("wsgi", command), ROOT, given, log), log) == 0, log.read_text()
+    return log.read_text().split()[-1]
+
+
+def test_a_request_unfolds_by_mouse_down_to_the_proof_of_an_event(wide, served):
+    flask(served, "audit", "checkpoint")
     wide.go("/audit?span=all&project=DEMO")
     wide.page.locator(".request summary", has_text="added 5 states").click()
     unfolded = wide.page.locator(".request[open] .request-events > li")
@@ -21,6 +37,16 @@ def test_a_request_unfolds_by_mouse(wide):
     expect(unfolded.last).to_contain_text("created the project DEMO")
     unfolded.last.get_by_role("link", name="Details of").click()
     expect(wide.page.locator("#dialog")).to_contain_text("project.created")
+    with wide.page.expect_download() as download:
+        wide.page.locator("#dialog").get_by_role("link", name="Download proof").click()
+    assert download.value.suggested_filename.startswith("proof-")
+    checked = subprocess.run(
+        [sys.executable, ROOT / "docs/check_proof.py", flask(served, "audit", "key")],
+        input=download.value.path().read_bytes(),
+        capture_output=True,
+        check=False,
+    )
+    assert b'"event_type":"project.created"' in checked.stdout, checked.stderr
 
 
 def test_filters_are_chosen_by_mouse_and_cleared(wide):
