@@ -1,7 +1,8 @@
 """The application, made to die by SIGKILL at a named point of a delivery, once.
 
 CRASH_AT names the point and CRASH_FILE a file that exists until it happened; LEASE_MS shortens the
-lease of deliveries, FIRST_SWEEP_SECONDS the wait before the first sweeps. Served by ``flask --app
+lease of deliveries, FIRST_SWEEP_SECONDS the wait before the first sweeps, NOTICES_MS how long news
+is unread before it is mailed. Served by ``flask --app
 tests.support.crashing serve``; the product itself has no such settings.
 """
 
@@ -14,6 +15,7 @@ from typing import Any
 
 from app import create_app
 from app.jobs import scheduler
+from app.notices import collecting
 from app.webhooks import outbox, sending, worker
 
 
@@ -49,6 +51,9 @@ def prepare() -> None:
     scheduler.FIRST_SWEEP_SECONDS = int(
         os.environ.get("FIRST_SWEEP_SECONDS", scheduler.FIRST_SWEEP_SECONDS)
     )
+    if notices_ms := int(os.environ.get("NOTICES_MS", "0")):
+        scheduler.NOTICES_SECONDS = 1
+        collecting.UNREAD_MS, collecting.SETTLED_MS = notices_ms, notices_ms // 4
     worker.RECOVERY_MS = min(worker.RECOVERY_MS, outbox.LEASE_MS // 4)
     # The change is committed and answered for, the worker not yet told.
     bell = outbox.outbox_filled

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from tests.support.forking import FORKED_CRASHING
+from tests.support.serving import CRASHING
 from tests.torture.faults import Figures, backends, kills
 from tests.torture.scenarios import SCENARIOS, Scenario
 from tests.torture.stage import Stage, staged
@@ -48,7 +50,7 @@ def play(kind: str, asked: argparse.Namespace, seconds: float) -> bool:
     kept = True
     with (
         tempfile.TemporaryDirectory(prefix="torture-", ignore_cleanup_errors=True) as directory,
-        staged(kind, Path(directory)) as stage,
+        staged(kind, Path(directory), FORKED_CRASHING if asked.short else CRASHING) as stage,
     ):
         if asked.kills:
             return play_kills(stage, asked.kills)

@@ -1,8 +1,9 @@
 """Faults of what Docket and other services tell each other: mail, code forges, single sign-on."""
 
-import http.client
 import json
+import os
 import random
+import signal
 import threading
 import time
 from collections import Counter
@@ -14,22 +15,32 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import sqlalchemy as sa
 
+from app.serving.parent import CRASH_SECONDS
 from tests.integrations.deliveries import pull_request, signed
 from tests.sign_on.provider import CLIENT, Provider
 from tests.sign_on.provider import SECRET as CLIENT_SECRET
 from tests.support.mailbox import Mailbox, mail_server
 from tests.support.serving import Answer, Served, until
 from tests.torture.faults import Figures, expect
-from tests.torture.load import LOST
+from tests.torture.ledger import LOST, Once
+from tests.torture.load import load
 from tests.torture.proxy import Fault, proxying
-from tests.torture.stage import Stage
+from tests.torture.stage import METRICS_TOKEN, Stage
 
 FORGE_SECRET = "a secret of the forge in this torture"
+TICKETS = "/api/v1/projects/<project_id>/tickets"
 FORM = "application/x-www-form-urlencoded"
+# Each request then comes from an address of its own, and none meets the limit of logins.
+BEHIND_A_PROXY = {"TRUSTED_PROXIES": 1}
+PEOPLE = "SELECT count(*) FROM users WHERE email = :email"
+IDENTITIES = """SELECT count(*) FROM identities JOIN users ON users.id = identities.user_id
+    WHERE identities.subject = :subject AND users.email = :email"""
+SESSIONS = """SELECT count(*) FROM sessions JOIN identities ON identities.id = sessions.identity_id
+    WHERE identities.subject = :subject"""
 
 
 @contextmanager
-def _with(stage: Stage, **settings: Any) -> Iterator[None]:
+def with_settings(stage: Stage, **settings: Any) -> Iterator[None]:
     """The server with these settings meanwhile, also when it is started again."""
     before = stage.settings
     stage.settings = before | settings
@@ -43,7 +54,18 @@ def _with(stage: Stage, **settings: Any) -> Iterator[None]:
         stage.start()
 
 
-def _owner(stage: Stage, method: str, path: str, body: Any = None, **headers: str) -> Answer:
+def ask(
+    stage: Stage, method: str, path: str, body: Any = None, *, cookie: str = "", **headers: str
+) -> Answer:
+    """A request from an address of its own; a body in bytes is a form."""
+    served = Served(None, stage.port, None)  # type: ignore[arg-type]  # only its port is used
+    headers["X_Forwarded_For"] = ".".join(str(random.randrange(1, 255)) for _ in range(4))
+    if isinstance(body, bytes):
+        headers |= {"Content_Type": FORM, "Accept": "text/html"}
+    return served.request(method, path, body, Cookie=cookie, **headers)
+
+
+def owner(stage: Stage, method: str, path: str, body: Any = None, **headers: str) -> Answer:
     """A request of the owner's browser."""
     assert stage.served is not None
     assert stage.site is not None
@@ -62,9 +84,9 @@ def mail(stage: Stage, kills: int, people: int = 4) -> Figures:
             # Each process sends one mail at a time.
             "WORKERS": 1,
         }
-        with _with(stage, **settings):
+        with with_settings(stage, **settings):
             line.fault = Fault.REFUSE
-            invited = [_invite(stage, f"dead{number}") for number in range(people)]
+            invited = [invite(stage, f"dead{number}") for number in range(people)]
             until(lambda: len(_mails(stage, "error IS NOT NULL")) >= people)
             expect(not box.received, "a dead server received mail")
             stage.kill()
@@ -74,7 +96,7 @@ def mail(stage: Stage, kills: int, people: int = 4) -> Figures:
                 invited.append(_killed_as_it_sends(stage, box, f"kill{number}"))
             _make_due(stage)
             stage.start()
-            invited += [_invite(stage, f"after{number}") for number in range(people)]
+            invited += [invite(stage, f"after{number}") for number in range(people)]
             until(lambda: not _mails(stage, "state = 'pending'"), 60)
     states = Counter(state for state, _ in _mails(stage, "kind = 'invitation'"))
     expect(set(states) == {"sent"}, f"mails ended as {states}")
@@ -99,17 +121,17 @@ def _killed_as_it_sends(stage: Stage, box: Mailbox, name: str) -> str:
 
     box.on_text = die
     stage.start()
-    invited = _invite(stage, name)
+    invited = invite(stage, name)
     may_die.set()
     expect(doomed.wait(30), "no mail was sent")
     box.on_text = None
     return invited
 
 
-def _invite(stage: Stage, name: str) -> str:
+def invite(stage: Stage, name: str) -> str:
     address = f"{name}@example.org"
     form = urlencode({"display_name": f"Person {name}", "email": address, "by_mail": "true"})
-    answer = _owner(stage, "POST", "/people", form.encode(), Content_Type=FORM, Accept="text/html")
+    answer = owner(stage, "POST", "/people", form.encode(), Content_Type=FORM, Accept="text/html")
     expect(answer.status == 200, f"an invitation was {answer.status}")
     return address
 
@@ -140,7 +162,7 @@ def forges(stage: Stage, kills: int, tickets: int = 6) -> Figures:
         "on_merge": moves,
         "secret": FORGE_SECRET,
     }
-    made = _owner(stage, "POST", "/api/v1/integrations", body)
+    made = owner(stage, "POST", "/api/v1/integrations", body)
     expect(made.status == 201, f"the integration was {made.status}")
     path = f"/integrations/{made.json['id']}/events"
     sent = 0
@@ -169,7 +191,7 @@ def forges(stage: Stage, kills: int, tickets: int = 6) -> Figures:
             expect(shown == [("pull_request", "merged", f"Fixes {name}")], f"{name}: {shown}")
         # That each was moved, and once, is what the ledger's checker looks for.
         ledger.moves += list(named)
-    ended = _owner(stage, "DELETE", f"/api/v1/integrations/{made.json['id']}")
+    ended = owner(stage, "DELETE", f"/api/v1/integrations/{made.json['id']}")
     expect(ended.status == 204, f"the end of the integration was {ended.status}")
     return {"deliveries": sent, "SIGKILLs": kills}
 
@@ -212,7 +234,10 @@ def _sender(stage: Stage, path: str) -> Callable[[bytes], bytes | None]:
 
 
 def sign_on(stage: Stage, kills: int) -> Figures:
-    """SIGKILL while a login comes back from the provider: nobody exists by half, all get in."""
+    """SIGKILL while a login comes back from the provider: nobody exists by half, all get in.
+
+    A state and its nonce let in once, also if the provider gave its code again.
+    """
     provider = Provider()
     settings = {
         "OIDC_ISSUER": provider.issuer,
@@ -220,64 +245,123 @@ def sign_on(stage: Stage, kills: int) -> Figures:
         "OIDC_CLIENT_SECRET": CLIENT_SECRET,
         "OIDC_ADMIT": "all",
         "BASE_URL": f"http://127.0.0.1:{stage.port}",
-    }
+    } | BEHIND_A_PROXY
     chance, cut = random.Random(20261126), 0
     try:
-        with _with(stage, **settings):
+        with with_settings(stage, **settings):
             for number in range(kills):
                 subject = f"subject-{number}"
-                callback, cookie = _begin_login(stage, provider, subject)
+                login = _begin_login(stage, provider, subject)
                 # While the provider is asked, and at any moment of the work after that.
                 killer = threading.Timer(chance.uniform(0.0, 0.3), stage.kill)
                 killer.start()
-                with suppress(*LOST):
-                    _get(stage, callback, cookie)
+                login.attempt()
                 killer.join()
                 stage.start()
                 found = _people(stage, subject)
                 expect(found in ((0, 0), (1, 1)), f"after a kill: {found} people, identities")
                 cut += found == (0, 0)
-                callback, cookie = _begin_login(stage, provider, subject)
-                answer = _get(stage, callback, cookie)
-                expect(answer.status == 303, f"the next login was {answer.status}")
-                expect("app_session=" in str(answer.headers), "the next login gave no session")
+                for _ in range(2):
+                    login.attempt()
+                login.judge()
+                login = _begin_login(stage, provider, subject)
+                for _ in range(2):
+                    login.attempt()
+                login.judge()
+                expect(login.answers[login.done] == 1, f"the next login was {login.answers}")
                 expect(_people(stage, subject) == (1, 1), "the next login made someone else")
     finally:
         provider.stop()
     return {"SIGKILLs": kills, "logins cut off": cut}
 
 
-def _get(stage: Stage, path: str, cookie: str = "") -> Answer:
-    connection = http.client.HTTPConnection("127.0.0.1", stage.port, timeout=20)
-    try:
-        connection.request("GET", path, headers={"Cookie": cookie, "Accept": "text/html"})
-        answer = connection.getresponse()
-        return Answer(answer.status, answer.headers, answer.read())
-    finally:
-        connection.close()
+def metrics(stage: Stage, kills: int) -> Figures:
+    """SIGKILL of the older worker under load: /metrics answers, and no counter ever goes back."""
+    assert stage.site is not None
+    assert stage.served is not None
+    over = threading.Event()
+    with load(stage.site, stage.ledger, 4), ThreadPoolExecutor(1) as pool:
+        scraping = pool.submit(_scrape, stage, over)
+        try:
+            for number in range(kills):
+                # Two deaths of one worker within seconds end the server.
+                time.sleep(0.3 if number < stage.settings["WORKERS"] else CRASH_SECONDS)
+                workers = stage.served.workers()
+                os.kill(workers[0], signal.SIGKILL)
+                until(lambda was=workers: _is_replaced(stage, was))  # type: ignore[misc]
+            time.sleep(0.3)
+        finally:
+            over.set()
+        counted, scrapes, slowest = scraping.result()
+    made = sum(
+        value
+        for name, value in counted.items()
+        if name.startswith("docket_requests_total{") and f'route="{TICKETS}",status="201"' in name
+    )
+    expect(made > 0, "no create was counted")
+    expect(slowest < 2, f"/metrics did not answer for {slowest:.1f} s")
+    return {"workers killed": kills, "scrapes": scrapes, "slowest s": round(slowest, 2)}
 
 
-def _begin_login(stage: Stage, provider: Provider, subject: str) -> tuple[str, str]:
-    """The address with which a browser comes back from the provider, and its cookie."""
-    answer = _get(stage, "/login/oidc")
+def _is_replaced(stage: Stage, before: list[int]) -> bool:
+    assert stage.served is not None
+    now = stage.served.workers()
+    return len(now) == len(before) and before[0] not in now
+
+
+def _scrape(stage: Stage, over: threading.Event) -> tuple[dict[str, float], int, float]:
+    """Ask for the metrics until it is over; the last, how many, and the longest time without."""
+    counted: dict[str, float] = {}
+    scrapes, slowest, began = 0, 0.0, time.monotonic()
+    while not over.is_set():
+        with suppress(*LOST):
+            answer = ask(stage, "GET", "/metrics", Authorization=f"Bearer {METRICS_TOKEN}")
+            expect(answer.status == 200, f"/metrics was {answer.status} {answer.body[:200]!r}")
+            now = _counters(answer.body.decode())
+            less = [one for one, value in counted.items() if now.get(one, -1.0) < value]
+            expect(not less, f"counters that went back: {less[:3]}")
+            slowest = max(slowest, time.monotonic() - began)
+            counted, scrapes, began = now, scrapes + 1, time.monotonic()
+    return counted, scrapes, slowest
+
+
+def _counters(text: str) -> dict[str, float]:
+    """The counters in the format of Prometheus, those of histograms too, by name and labels."""
+    lines = [line.rpartition(" ") for line in text.splitlines() if not line.startswith("#")]
+    kinds = ("_total", "_count", "_sum", "_bucket")
+    return {
+        name: float(value) for name, _, value in lines if name.partition("{")[0].endswith(kinds)
+    }
+
+
+def _begin_login(stage: Stage, provider: Provider, subject: str) -> Once:
+    """A login whose browser comes back from the provider, however often."""
+    answer = ask(stage, "GET", "/login/oidc", Accept="text/html")
     expect(answer.status == 303, f"the way to the provider was {answer.status}")
     asked = dict(parse_qsl(urlsplit(answer.headers["Location"]).query))
     code = provider.grant(
         asked, sub=subject, email=f"{subject}@example.org", preferred_username=f"p.{subject}"
     )
-    back = {"state": asked["state"], "code": code, "iss": provider.issuer}
+    back, grant = {"state": asked["state"], "code": code, "iss": provider.issuer}, provider.grants
     cookie = "; ".join(one.split(";")[0] for one in answer.headers.get_all("Set-Cookie", []))
-    return f"/login/oidc/callback?{urlencode(back)}", cookie
+    given, before = grant[code], stage.count(SESSIONS, subject=subject)
+
+    def come_back() -> Answer:
+        grant[code] = given
+        path = f"/login/oidc/callback?{urlencode(back)}"
+        return ask(stage, "GET", path, cookie=cookie, Accept="text/html")
+
+    return Once(
+        f"the login of {subject} at the provider",
+        come_back,
+        303,
+        422,
+        lambda: stage.count(SESSIONS, subject=subject) - before,
+        may_come_again=False,
+    )
 
 
 def _people(stage: Stage, subject: str) -> tuple[int, int]:
     """How many people have the address of this subject, and how many identities lead to them."""
-    people = "SELECT count(*) FROM users WHERE email = :email"
-    identities = (
-        "SELECT count(*) FROM identities JOIN users ON users.id = identities.user_id"
-        " WHERE identities.subject = :subject AND users.email = :email"
-    )
     given = {"email": f"{subject}@example.org", "subject": subject}
-    with stage.engine.connect() as connection:
-        found = [connection.scalar(sa.text(one), given) for one in (people, identities)]
-    return int(found[0] or 0), int(found[1] or 0)
+    return stage.count(PEOPLE, **given), stage.count(IDENTITIES, **given)

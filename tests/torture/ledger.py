@@ -1,5 +1,6 @@
 """What clients were promised, and the one checker that holds it against the database."""
 
+import http.client
 import sys
 import threading
 import time
@@ -11,6 +12,10 @@ from typing import Any
 import sqlalchemy as sa
 
 from tests.support.receiver import SECRET, Receiver
+from tests.support.serving import Answer
+
+# What a request without an answer raises.
+LOST = (OSError, http.client.HTTPException)
 
 
 class Broken(AssertionError):
@@ -48,6 +53,47 @@ class Ledger:
         self.tickets = {one: title for one, title in self.tickets.items() if one not in gone}
         self.moves = [one for one in self.moves if one not in gone]
         self.claims = [one for one in self.claims if one[0] not in gone]
+
+
+@dataclass
+class Once:
+    """What works once, or ends for good: how it is asked for, and what came of it."""
+
+    what: str
+    ask: Callable[[], Answer]
+    # The status of the answer that acknowledges it, and of those that come too late; the same where
+    # repeating it says nothing else.
+    done: int
+    over: int
+    # How often it happened, by the database.
+    count: Callable[[], int]
+    # Whether it can be asked for again where a kill cut it off.
+    may_come_again: bool = True
+    # Whether what it ends still answers.
+    is_alive: Callable[[], bool] | None = None
+    # Statuses of every answer; 0 is none.
+    answers: Counter[int] = field(default_factory=Counter)
+
+    def attempt(self) -> None:
+        """Ask for it; raises Broken where what it ended goes on."""
+        try:
+            status = self.ask().status
+            self.answers[status] += 1
+            if self.is_alive is not None and status in (self.done, self.over) and self.is_alive():
+                raise Broken(f"{self.what}: it ended and goes on")
+        except LOST:
+            self.answers[0] += 1
+
+    def judge(self) -> None:
+        """Whether it happened once, and was acknowledged once at most; raises Broken."""
+        happened, acknowledged = self.count(), self.answers[self.done]
+        if self.done == self.over:
+            acknowledged = min(acknowledged, 1)
+        was_cut_off = not self.may_come_again and self.answers[0] > 0
+        is_known = set(self.answers) <= {0, self.done, self.over}
+        if not is_known or not acknowledged <= happened <= 1 or happened + was_cut_off == 0:
+            answers = dict(self.answers)
+            raise Broken(f"{self.what}: happened {happened} times, its answers are {answers}")
 
 
 Rows = Callable[[str], list[Any]]

@@ -1,6 +1,5 @@
 """Clients that create, comment, move and claim, and write down what they were promised."""
 
-import http.client
 import random
 import threading
 from collections.abc import Iterator
@@ -10,10 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.support.serving import Answer, Served
-from tests.torture.ledger import Ledger
+from tests.torture.ledger import LOST, Ledger
 
 CLIENTS = 8
-LOST = (OSError, http.client.HTTPException)
 
 
 @dataclass(frozen=True)

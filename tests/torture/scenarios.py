@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tests.torture.doors import forges, mail, sign_on
+from tests.torture.credentials import credentials
+from tests.torture.doors import forges, mail, metrics, sign_on
 from tests.torture.faults import (
     Figures,
     backends,
@@ -62,6 +63,8 @@ SCENARIOS = (
     Scenario("mail", lambda s: mail(s, 5), lambda s: mail(s, 1)),
     Scenario("forges", lambda s: forges(s, 10), lambda s: forges(s, 1)),
     Scenario("sign-on", lambda s: sign_on(s, 20), lambda s: sign_on(s, 1)),
+    Scenario("credentials", lambda s: credentials(s, 20), lambda s: credentials(s, 1)),
+    Scenario("metrics", lambda s: metrics(s, 10), lambda s: metrics(s, 2)),
     Scenario("moving", lambda s: moving(s, 10), lambda s: moving(s, 1, 12)),
     Scenario("trust", lambda stage: trust(stage, 5), None),
     Scenario("torn log", lambda s: torn_log(s, 10), lambda s: torn_log(s, 1), LITE),

@@ -14,6 +14,7 @@ from typing import Any
 import psutil
 import sqlalchemy as sa
 
+from tests.support.forking import Forked
 from tests.support.postgres import Cluster, start_cluster
 from tests.support.receiver import SECRET, Receiver, receiving
 from tests.support.serving import CRASHING, Served, end, start, unused_port
@@ -24,6 +25,7 @@ from tests.torture.proxy import Proxy, proxying
 
 # Only durability is as shipped: a crash of PostgreSQL's processes must lose nothing.
 DURABLE = "-c synchronous_commit=on -c full_page_writes=on -c fsync=off -c max_connections=200"
+METRICS_TOKEN = "a-token-of-the-scraper"
 
 
 @dataclass
@@ -39,6 +41,8 @@ class Stage:
     to_database: Proxy | None
     cluster: Cluster | None
     port: int
+    # How the server is started: as a shell does it, or forked.
+    command: tuple[str, ...] | Forked = CRASHING
     ledger: Ledger = field(default_factory=Ledger)
     served: Served | None = None
     site: Site | None = None
@@ -46,7 +50,7 @@ class Stage:
     def start(self, **settings: Any) -> Served:
         """Start the server, on the same port as before."""
         given = self.settings | settings
-        self.served = start(self.directory / "instance", self.port, CRASHING, **given)
+        self.served = start(self.directory / "instance", self.port, self.command, **given)
         return self.served
 
     def stop(self) -> None:
@@ -77,6 +81,11 @@ class Stage:
     def engine(self) -> sa.Engine:
         """Past all proxies, for the checker."""
         return sa.create_engine(self.url, poolclass=sa.NullPool)
+
+    def count(self, statement: str, **given: Any) -> int:
+        """The number that a statement finds."""
+        with self.engine.connect() as connection:
+            return int(connection.scalar(sa.text(statement), given) or 0)
 
     def check(self, *, deliveries: bool = True) -> dict[str, int]:
         """The one checker, of a server that runs and is ready; raises Broken."""
@@ -138,7 +147,9 @@ def step_clock(directory: Path, seconds: int) -> None:
 
 
 @contextmanager
-def staged(kind: str, directory: Path) -> Iterator[Stage]:
+def staged(
+    kind: str, directory: Path, command: tuple[str, ...] | Forked = CRASHING
+) -> Iterator[Stage]:
     """A stage with a server that runs and is furnished."""
     with ExitStack() as held:
         receiver = held.enter_context(receiving(directory))
@@ -162,6 +173,7 @@ def staged(kind: str, directory: Path) -> Iterator[Stage]:
             | {
                 "SECRET_KEY": "a secret key of the tests, long enough",
                 "LOG_LEVEL": "WARNING",
+                "METRICS_TOKEN": METRICS_TOKEN,
                 "WORKERS": 2,
                 # Shorter leases, so that what a kill interrupted is taken up soon.
                 "LEASE_MS": 6_000,
@@ -173,6 +185,7 @@ def staged(kind: str, directory: Path) -> Iterator[Stage]:
             to_database,
             cluster,
             unused_port(),
+            command,
         )
         held.callback(stage.stop)
         stage.furnish()

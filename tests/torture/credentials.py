@@ -1,0 +1,357 @@
+"""Faults of what lets people in and out: codes, passkeys, links, feeds, and the end of notices.
+
+Each works once, or ends for good, whatever is killed meanwhile.
+"""
+
+import itertools
+import random
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from tests.accounts.second_factors import Phone
+from tests.support.authenticator import Authenticator
+from tests.support.mailbox import Mailbox, mail_server
+from tests.support.serving import Answer, until
+from tests.torture.doors import BEHIND_A_PROXY, ask, invite, owner, with_settings
+from tests.torture.faults import Figures, expect
+from tests.torture.ledger import Once
+from tests.torture.stage import Stage
+
+API = "/api/v1"
+OWN = f"{API}/users/me"
+PASSWORD = "correct horse battery"
+NEW_PASSWORD = urlencode({"password": "a sentence of their own"}).encode()
+# At once; a username has five attempts, of which two are left for after the kill.
+TRIES = 3
+CLIENTS = 8
+NOTICES_MS = 400
+CODE, PASSKEY = '%"password_and_code"%', '%"passkey"%'
+
+EVENTS = """SELECT count(*) FROM audit_events WHERE event_type = :kind AND target_id = :target
+    AND CAST(payload AS TEXT) LIKE :payload"""
+NOTICES = "SELECT count(*) FROM mails WHERE user_id = :person AND kind IN ('notice', 'digest')"
+UNSUBSCRIBED = """SELECT count(*) FROM notice_choices
+    WHERE user_id = :person AND frequency = 'off'"""
+# What no kill leaves behind, in people, passkeys and sessions.
+BY_HALF = {
+    "two-factor that is on without its codes": """SELECT count(*) FROM second_factors f
+        WHERE f.enabled_at IS NOT NULL
+        AND 10 <> (SELECT count(*) FROM recovery_codes r WHERE r.user_id = f.user_id)
+        + (SELECT count(*) FROM audit_events e WHERE e.target_id = f.user_id
+        AND e.event_type = 'user.recovery_code_used')""",
+    "recovery codes without two-factor": """SELECT count(*) FROM recovery_codes
+        WHERE user_id NOT IN (SELECT user_id FROM second_factors WHERE enabled_at IS NOT NULL)""",
+    "sessions of a passkey that was removed": """SELECT count(*) FROM sessions
+        WHERE passkey_id IS NOT NULL AND passkey_id NOT IN (SELECT id FROM passkeys)""",
+    "passkeys that differ from their events": """SELECT (SELECT count(*) FROM passkeys)
+        - (SELECT count(*) FROM audit_events WHERE event_type = 'user.passkey_added')
+        + (SELECT count(*) FROM audit_events WHERE event_type = 'user.passkey_removed')""",
+}
+
+
+@dataclass
+class Person:
+    """A person and the cookie of a browser."""
+
+    stage: Stage
+    id: str
+    name: str
+    cookie: str
+
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        """The JSON of a success."""
+        answer = ask(self.stage, method, path, body, cookie=self.cookie)
+        expect(answer.status < 300, f"{method} {path}: {answer.status} {answer.body[:200]!r}")
+        return answer.json if answer.body else None
+
+    def log_in(self, code: str | None = None) -> Answer:
+        body = {"username": self.name, "password": PASSWORD} | ({"code": code} if code else {})
+        return ask(self.stage, "POST", f"{API}/auth/login", body)
+
+    def phone(self) -> Phone:
+        """The app of a two-factor authentication that waits for its second code."""
+        made = self.call("POST", f"{OWN}/totp", {"current_password": PASSWORD})
+        return Phone(made["secret"])
+
+    def enrolled(self) -> tuple[Phone, str]:
+        """The app of one that is on, and a recovery code."""
+        phone = self.phone()
+        on = self.call("POST", f"{OWN}/totp/confirm", {"code": phone.code()})
+        return phone, on["recovery_codes"][0]
+
+    def new_passkey(self) -> tuple[Authenticator, dict[str, Any]]:
+        """A device, and what registers it."""
+        device = Authenticator(f"http://localhost:{self.stage.port}")
+        path = f"{OWN}/passkeys/options"
+        begun = self.call("POST", path, {"current_password": PASSWORD})
+        made = device.make(begun["options"])
+        return device, {"name": "Phone", "state": begun["state"], **made}
+
+    def has_events(self, kind: str, payload: str = "%", target: str = "") -> Callable[[], int]:
+        """How many events of a kind there are of this person or a target, from now on."""
+        given = {"kind": kind, "target": target or self.id, "payload": payload}
+        before = self.stage.count(EVENTS, **given)
+        return lambda: self.stage.count(EVENTS, **given) - before
+
+
+def credentials(stage: Stage, kills: int) -> Figures:
+    """SIGKILL while people enrol, log in by codes and passkeys, reset passwords and end things.
+
+    A code, a challenge and a link work once; what was removed or revoked never answers again; who
+    unsubscribed gets no further notice.
+    """
+    chance, asked = random.Random(20261126), 0
+    with mail_server() as box:
+        settings = {
+            "SMTP_URL": f"smtp://127.0.0.1:{box.port}?starttls=off",
+            "MAIL_FROM": "docket@mail.example.org",
+            "NOTICES_MS": NOTICES_MS,
+        } | BEHIND_A_PROXY
+        with with_settings(stage, **settings):
+            ticket = _ticket(stage)
+            still = _reader(stage, box, ticket, "still")
+            for number in range(kills):
+                gone = _reader(stage, box, ticket, f"gone{number}")
+                _say(stage, ticket)
+                uses = _uses(stage, box, gone, number)
+                _press(stage, uses, chance)
+                for one in uses:
+                    one.judge()
+                    asked += one.answers.total()
+                for what, statement in BY_HALF.items():
+                    expect(stage.count(statement) == 0, what)
+                _check_end_of_notices(stage, box, ticket, gone, still)
+    return {"SIGKILLs": kills, "requests": asked}
+
+
+def _press(stage: Stage, uses: list[Once], chance: random.Random) -> None:
+    """Ask for each several times at once; kill the server amid the answers, and ask again."""
+    tries = uses * TRIES
+    chance.shuffle(tries)
+    answers, fatal = itertools.count(), chance.randrange(len(tries) // 2)
+
+    def attempt(one: Once) -> None:
+        one.attempt()
+        if next(answers) == fatal:
+            time.sleep(chance.uniform(0.0, 0.02))
+            stage.kill()
+
+    for turn in (tries, uses * 2):
+        with ThreadPoolExecutor(CLIENTS) as pool:
+            list(pool.map(attempt, turn))
+        if turn is tries:
+            stage.start()
+
+
+def _uses(stage: Stage, box: Mailbox, gone: Person, number: int) -> list[Once]:
+    """Everything that works once, each made ready; one person waits for a notice."""
+    person = _person(stage, f"person{number}")
+    return [
+        _reset(stage, box, gone),
+        _unsubscribe(stage, box, gone),
+        _feed(stage, person),
+        _removal(stage, person),
+        *_passkeys(stage, person),
+        # Last, as codes are over after a minute.
+        *_codes(stage, number),
+        _enrolment(stage, person),
+    ]
+
+
+def _codes(stage: Stage, number: int) -> list[Once]:
+    coded, recovered = _person(stage, f"coded{number}"), _person(stage, f"recovered{number}")
+    code, recovery_code = coded.enrolled()[0].code(), recovered.enrolled()[1]
+    return [
+        Once(
+            f"the {what} of {one.name}",
+            lambda one=one, value=value: one.log_in(value),  # type: ignore[misc]
+            200,
+            401,
+            one.has_events("auth.login.success", CODE),
+        )
+        for one, what, value in (
+            (coded, "code", code),
+            (recovered, "recovery code", recovery_code),
+        )
+    ]
+
+
+def _enrolment(stage: Stage, person: Person) -> Once:
+    phone = person.phone()
+    # The later code is good for longer.
+    body = {"code": [phone.code() for _ in range(2)][-1]}
+    return Once(
+        f"two-factor authentication of {person.name}",
+        lambda: ask(stage, "POST", f"{OWN}/totp/confirm", body, cookie=person.cookie),
+        200,
+        409,
+        person.has_events("user.totp_enabled"),
+    )
+
+
+def _passkeys(stage: Stage, person: Person) -> list[Once]:
+    """A passkey that is added, and one that logs in: its signature, and a copy of its count."""
+    _, wanted = person.new_passkey()
+    device, body = person.new_passkey()
+    person.call("POST", f"{OWN}/passkeys", body)
+    device.count = 1
+    signed = [_signed(stage, device) for _ in range(2)]
+    logins = person.has_events("auth.login.success", PASSKEY)
+    return [
+        Once(
+            f"the passkey that {person.name} adds",
+            lambda: ask(stage, "POST", f"{OWN}/passkeys", wanted, cookie=person.cookie),
+            201,
+            422,
+            person.has_events("user.passkey_added"),
+        ),
+        Once(
+            f"a count of the passkey of {person.name}",
+            # A challenge that was used up takes the other along.
+            lambda: ask(stage, "POST", f"{API}/auth/passkey", random.choice(signed)),
+            200,
+            401,
+            logins,
+            may_come_again=False,
+        ),
+    ]
+
+
+def _signed(stage: Stage, device: Authenticator) -> dict[str, Any]:
+    """What a device answers to a new challenge."""
+    begun = ask(stage, "POST", f"{API}/auth/passkey/options", {}).json
+    return {"state": begun["state"], **device.answer(begun["options"])}
+
+
+def _removal(stage: Stage, person: Person) -> Once:
+    """A passkey that the owner removes, with the session that it began."""
+    device, body = person.new_passkey()
+    passkey = person.call("POST", f"{OWN}/passkeys", body)["id"]
+    entered = ask(stage, "POST", f"{API}/auth/passkey", _signed(stage, device))
+    cookie = entered.headers["Set-Cookie"].split(";")[0]
+    path = f"{API}/users/{person.id}/passkeys/{passkey}"
+    return Once(
+        f"the end of a passkey of {person.name} and of its session",
+        lambda: owner(stage, "DELETE", path),
+        204,
+        404,
+        person.has_events("user.passkey_removed"),
+        is_alive=lambda: ask(stage, "GET", f"{API}/auth/me", cookie=cookie).status == 200,
+    )
+
+
+def _feed(stage: Stage, person: Person) -> Once:
+    made = person.call("POST", f"{OWN}/feeds", {"kind": "calendar"})
+    path = "/feed/" + made["address"].split("/feed/")[1]
+    expect(ask(stage, "GET", path).status == 200, "a new feed does not answer")
+    return Once(
+        f"the end of a feed of {person.name}",
+        lambda: ask(stage, "DELETE", f"{OWN}/feeds/{made['id']}", cookie=person.cookie),
+        204,
+        404,
+        person.has_events("feed.revoked", target=made["id"]),
+        is_alive=lambda: ask(stage, "GET", path).status == 200,
+    )
+
+
+def _reset(stage: Stage, box: Mailbox, person: Person) -> Once:
+    """The link by which a person who forgot the password chooses another."""
+    seen, form = len(box.received), urlencode({"email": _address(person.name)}).encode()
+    expect(ask(stage, "POST", "/forgot-password", form).status == 200, "no reset was sent")
+    path = _link_in(box, person.name, seen)
+    return Once(
+        f"the link to a new password of {person.name}",
+        lambda: ask(stage, "POST", path, NEW_PASSWORD),
+        303,
+        404,
+        person.has_events("user.updated", '%"password_changed"%'),
+    )
+
+
+def _unsubscribe(stage: Stage, box: Mailbox, person: Person) -> Once:
+    """One click in a notice; as often as one likes."""
+    link = until(lambda: _notices(box, person))[0]
+    path = "/mail/unsubscribe/" + link.strip("<>").split("/mail/unsubscribe/")[1]
+    form = urlencode({"List-Unsubscribe": "One-Click"}).encode()
+    return Once(
+        f"the end of the notices of {person.name}",
+        lambda: ask(stage, "POST", path, form),
+        200,
+        200,
+        lambda: stage.count(UNSUBSCRIBED, person=person.id),
+        is_alive=lambda: stage.count(UNSUBSCRIBED, person=person.id) == 0,
+    )
+
+
+def _notices(box: Mailbox, person: Person) -> list[str]:
+    """The links that end them, in the notices that a person got."""
+    address = _address(person.name)
+    own = [one for one in list(box.received) if one["To"] == address]
+    return [str(one["List-Unsubscribe"]) for one in own if one["List-Unsubscribe"]]
+
+
+def _check_end_of_notices(
+    stage: Stage, box: Mailbox, ticket: str, gone: Person, still: Person
+) -> None:
+    """Something happens of which one person gets a notice, and who unsubscribed none."""
+    before, told = stage.count(NOTICES, person=gone.id), len(_notices(box, still))
+    _say(stage, ticket)
+    until(lambda: len(_notices(box, still)) > told)
+    expect(stage.count(NOTICES, person=gone.id) == before, f"{gone.name} gets notices again")
+
+
+def _person(stage: Stage, name: str) -> Person:
+    """A person with a password, logged in."""
+    answer = owner(stage, "POST", f"{API}/users", {"username": name, "password": PASSWORD})
+    expect(answer.status == 201, f"{name} was {answer.status}")
+    person = Person(stage, answer.json["id"], name, "")
+    person.cookie = person.log_in().headers["Set-Cookie"].split(";")[0]
+    return person
+
+
+def _reader(stage: Stage, box: Mailbox, ticket: str, name: str) -> Person:
+    """A person who was invited by mail and gets notices of what happens on a ticket."""
+    invite(stage, name)
+    entered = ask(stage, "POST", _link_in(box, name), NEW_PASSWORD)
+    expect(entered.status == 303, f"an invitation led to {entered.status}")
+    reader = Person(stage, "", name, entered.headers["Set-Cookie"].split(";")[0])
+    reader.id = reader.call("GET", f"{API}/auth/me")["id"]
+    reader.call("PATCH", f"{OWN}/notices", {"frequency": "messages"})
+    reader.call("POST", f"{API}/tickets/{ticket}/watchers", {"user_id": reader.id})
+    return reader
+
+
+def _link_in(box: Mailbox, name: str, seen: int = 0) -> str:
+    """The path of the link to choose a password, in a mail that comes after so many."""
+
+    def paths() -> list[str]:
+        return [
+            "/password/" + box.text(index).split("/password/")[1].split()[0]
+            for index in range(seen, len(box.received))
+            if box.received[index]["To"] == _address(name) and "/password/" in box.text(index)
+        ]
+
+    return str(until(paths)[0])
+
+
+def _address(name: str) -> str:
+    return f"{name}@example.org"
+
+
+def _ticket(stage: Stage) -> str:
+    assert stage.site is not None
+    title = stage.ledger.title()
+    path = f"{API}/projects/{stage.site.project}/tickets"
+    ticket = str(owner(stage, "POST", path, {"title": title}).json["id"])
+    stage.ledger.tickets[ticket] = title
+    return ticket
+
+
+def _say(stage: Stage, ticket: str) -> None:
+    """Comment on a ticket, which is news to those who watch it."""
+    path = f"{API}/tickets/{ticket}/comments"
+    stage.ledger.comments.append(owner(stage, "POST", path, {"body": "News"}).json["id"])
