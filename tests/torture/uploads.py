@@ -19,8 +19,10 @@ import sqlalchemy as sa
 from tests.files.hostile import picture
 from tests.support.serving import COMMAND, ROOT, Answer, environment
 from tests.torture.faults import Figures, expect
-from tests.torture.load import LOST, Site
+from tests.torture.ledger import LOST
+from tests.torture.load import Site
 from tests.torture.stage import Stage, until_ready
+from tests.torture.storage import shorten_log
 
 SWEEP = (*COMMAND[:-1], "sweep", "file-contents")
 DYING_SWEEP = (sys.executable, "-m", "tests.torture.sweeping")
@@ -68,6 +70,8 @@ def uploads_on_a_full_disk(stage: Stage) -> Figures:
     assert stage.site is not None
     shelf = _shelf(stage)
     database = stage.directory / "instance" / "docket.db"
+    if database.exists():
+        shorten_log(stage)
     files = [database, database.with_name("docket.db-wal")] if database.exists() else []
     limit = max((file.stat().st_size for file in files), default=0) + 1024 * 1024
     workers, forever = stage.served.workers(), resource.RLIM_INFINITY
