@@ -4,12 +4,12 @@
 # Braces enclose keys of the payload.
 SENTENCES: dict[str, str] = {
     "auth.login.success": "logged in",
-    "auth.password.failure": "entered a wrong current password as {username}",
+    "auth.password.failure": "entered the wrong current password for {username}",
     "auth.oidc.success": "logged in with single sign-on",
     "auth.oidc.failure": "failed to log in with single sign-on ({reason})",
     "auth.oidc.logout": "ended a person's sessions at the identity provider's request",
     "auth.totp.asked": "was asked for a code as {username}",
-    "auth.totp.failure": "entered a wrong code as {username}",
+    "auth.totp.failure": "entered a wrong code for {username}",
     "auth.login.failure": "failed to log in as {username} ({reason})",
     "auth.login.rate_limited": "was locked out as {username}: too many attempts",
     "auth.logout": "logged out",

@@ -87,8 +87,8 @@ class TicketOut(Schema):
     similar = Items(
         Nested(TicketSummaryOut),
         metadata={
-            "description": "In the answer of a create with `similar=true`: up to 3 open tickets "
-            "with a similar title, the closest first."
+            "description": "Only in the response to a create with `similar=true`: up to 3 open "
+            "tickets with a similar title, the closest first."
         },
     )
     at = Stamp(metadata={"description": "In the answer to `at`: the time that was asked for."})
@@ -102,7 +102,7 @@ class TicketOut(Schema):
 
 
 class TicketCreateQuery(QuerySchema):
-    """What else the answer of a create has."""
+    """What else the response to a create has."""
 
     similar = QueryFlag(
         load_default=False,

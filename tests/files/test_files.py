@@ -248,6 +248,15 @@ def test_a_file_is_activity_of_its_ticket(cast, ticket):
     assert feed[0]["event_type"] == "file.added"
 
 
+def test_a_page_without_files_says_what_to_do(cast, ticket):
+    empty = "No files yet."
+    page = f"/{ticket}/files"
+    assert empty in cast.ada.get(page).text
+    assert empty not in cast.ada.get(f"/{ticket}").text
+    add_file(cast.ada, ticket)
+    assert empty not in cast.ada.get(page).text
+
+
 def test_contents_are_kept_once_and_swept_when_nobody_has_them(app, cast, ticket):
     settings = app.config["SETTINGS"]
     one, same = add_file(cast.ada, ticket), add_file(cast.bo, ticket, name="again.txt")
