@@ -12,6 +12,7 @@ from typing import Any
 
 from app.core import json_parsing
 from app.importing import dates, messages
+from app.importing.foreign_markdown import without_comments
 from app.importing.issues import PARENT_LINK, Issue, IssueComment, IssueLink, IssueSource
 from app.importing.report import ImportReport
 
@@ -160,14 +161,15 @@ def _links(
 
 
 def _sections(body: Any) -> tuple[tuple[str, str], ...]:
-    return (("", str(body).replace("\r\n", "\n")),) if body and str(body).strip() else ()
+    text = without_comments(str(body or "").replace("\r\n", "\n"))
+    return (("", text),) if text.strip() else ()
 
 
 def comment_of(entry: dict[str, Any]) -> IssueComment:
     """Raises ValueError for a time that cannot be parsed."""
     return IssueComment(
         _login(entry.get("user") or entry.get("author")),
-        str(entry.get("body") or ""),
+        without_comments(str(entry.get("body") or "")),
         _time(entry, "created_at", "createdAt"),
     )
 

@@ -25,6 +25,7 @@ from app.core.actor import Actor
 from app.core.errors import DomainError
 from app.database.session import reading, savepoint, session, transaction
 from app.importing import messages
+from app.importing.foreign_markdown import without_comments
 from app.projects.command_line import WITHOUT_WEBHOOKS, acting_human, live_project_id
 from app.wiki import service, slugs
 from app.wiki.models import WikiPage
@@ -93,7 +94,8 @@ def _source(name: str, content: str) -> SourceFile:
     if front:
         entries = (_ENTRY.match(line) for line in front.group(1).splitlines())
         fields = {entry.group(1): _unquoted(entry.group(2)) for entry in entries if entry}
-        content = content[front.end() :].lstrip("\n")
+        content = content[front.end() :]
+    content = without_comments(content).lstrip("\n")
     path = name.removesuffix(".md").replace("--", "/")
     heading = _HEADING.search(content)
     title = fields.get("title") or (heading.group(1) if heading else path.rpartition("/")[2])

@@ -27,7 +27,7 @@ def test_issues_with_all_that_belongs_to_them(cast, github, run, tickets):
     github.issue(
         1,
         title="Lamp is dark 💡",
-        body="See #2 and `#3`, not #99.\r\n<b>Now</b>, as in octo/lamp#3.",
+        body="<!-- Say what -->See #2 and `#3`, not #99.\r\n<b>Now</b>, as in octo/lamp#3.",
         labels=[{"name": "bug"}],
         assignees=[{"login": "bo"}, {"login": "stranger"}],
         milestone={"number": 3, "title": "v1", "state": "open", "creator": None},

@@ -9,6 +9,7 @@ from urllib.parse import urlencode, urlsplit
 
 from app.core.clock import iso
 from app.importing import dates, github
+from app.importing.foreign_markdown import as_link_text
 from app.importing.issues import Issue, IssueComment, IssueLink
 from app.importing.messages import PULL_REQUEST, closed
 from app.importing.report import ImportReport
@@ -25,7 +26,6 @@ from app.importing.trackers.download import (
 from app.importing.trackers.download_file import DownloadFile, FetchedPage
 from app.importing.trackers.history import PastChange
 from app.importing.trackers.parts import IssueParts, IssueReferences, completed, once
-from app.importing.trackers.references import as_link_text
 
 TITLE = "GitHub"
 BASE = "https://api.github.com"

@@ -9,6 +9,7 @@ from urllib.parse import quote, urlencode
 
 from app.core.clock import iso
 from app.importing import dates
+from app.importing.foreign_markdown import as_link_text, without_comments
 from app.importing.issues import PARENT_LINK, Issue, IssueComment, IssueLink
 from app.importing.messages import NOT_AN_ISSUE, also_assigned_to
 from app.importing.report import ImportReport
@@ -25,7 +26,6 @@ from app.importing.trackers.download import (
 from app.importing.trackers.download_file import DownloadFile, FetchedPage
 from app.importing.trackers.history import PastChange
 from app.importing.trackers.parts import IssueParts, IssueReferences, completed, once
-from app.importing.trackers.references import as_link_text
 
 TITLE = "GitLab"
 BASE = "https://gitlab.com"
@@ -222,7 +222,7 @@ class GitLab:
 
     def _text(self, body: str) -> str:
         """A text whose files are where they are."""
-        body = body.replace("\r\n", "\n")
+        body = without_comments(body.replace("\r\n", "\n"))
         web = f"{self._client.base}/{self._project}"
         return _UPLOAD.sub(lambda match: f"{match[1]}{web}{match[2]}", body)
 
@@ -298,7 +298,7 @@ def _slim_epic(kind: str, entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _epic(entry: dict[str, Any], where: str) -> Issue:
-    text = str(entry["description"] or "")
+    text = without_comments(str(entry["description"] or ""))
     return Issue(
         id=entry["id"],
         title=str(entry["title"] or entry["id"]),

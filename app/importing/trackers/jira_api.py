@@ -10,6 +10,7 @@ from urllib.parse import quote, urlencode
 
 from app.importing import dates, jira
 from app.importing.file_links import ATTACHMENTS
+from app.importing.foreign_markdown import as_link_text
 from app.importing.issues import MEDIUM, PARENT_LINK, Issue, IssueComment, IssueFile, IssueLink
 from app.importing.messages import ENVIRONMENT, NO_TITLE_GIVEN, NOT_AN_ISSUE
 from app.importing.report import ImportReport
@@ -27,7 +28,6 @@ from app.importing.trackers.download import (
 from app.importing.trackers.download_file import DownloadFile, FetchedPage
 from app.importing.trackers.history import PastChange
 from app.importing.trackers.parts import IssueParts, IssueReferences, completed
-from app.importing.trackers.references import as_link_text
 
 TITLE = "Jira"
 PER_PAGE = 100

@@ -12,6 +12,7 @@ from typing import Any
 
 from app.core.clock import iso
 from app.importing import dates
+from app.importing.foreign_markdown import as_link_text
 from app.importing.issues import PARENT_LINK, Issue, IssueComment, IssueFile, IssueLink
 from app.importing.messages import NOT_AN_ISSUE
 from app.importing.report import ImportReport
@@ -22,7 +23,6 @@ from app.importing.trackers.download_file import DownloadFile, FetchedPage
 from app.importing.trackers.history import PastChange
 from app.importing.trackers.linear_changes import named, words
 from app.importing.trackers.parts import IssueParts, IssueReferences, completed, once
-from app.importing.trackers.references import as_link_text
 
 TITLE = "Linear"
 BASE = "https://api.linear.app"

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.importing.file_links import found
+from app.importing.foreign_markdown import MOST, linked
 from app.importing.issues import MENTION_LINK, Issue, IssueFile, IssueLink
 from app.importing.trackers.history import PastChange, with_history
-from app.importing.trackers.references import MOST, linked
 
 
 @dataclass(slots=True)
