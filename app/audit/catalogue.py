@@ -23,6 +23,9 @@ class EventType:
 # The payload key of an event that undoes another: the id of that event.
 UNDO_OF = "undo_of"
 
+# The payload key of a change by which an import shows files from here; it is true or absent.
+IMPORTED = "imported"
+
 # The most events that one transaction undoes. Bulk changes of tickets stay within it.
 UNDONE_AT_ONCE = 500
 
@@ -139,7 +142,7 @@ EVENTS: dict[str, EventType] = (
             "ticket.created",
             "display_id type title state_id priority assignee_user_id parent_ticket_id label_ids",
         ),
-        ("ticket.updated", "changes"),
+        ("ticket.updated", f"changes {IMPORTED}"),
         ("ticket.state_changed", "from_state_id from_state_name to_state_id to_state_name"),
         ("ticket.assigned", "from_user_id assignee_user_id assignee_username"),
         ("ticket.deleted", "display_id title"),
@@ -149,9 +152,9 @@ EVENTS: dict[str, EventType] = (
         ("ticket.relation_added", RELATION),
         ("ticket.relation_removed", RELATION),
         ("ticket.link_added", LINK),
-        ("ticket.link_removed", LINK),
+        ("ticket.link_removed", f"{LINK} {IMPORTED}"),
         ("comment.created", "comment_id body"),
-        ("comment.updated", "comment_id body previous_body"),
+        ("comment.updated", f"comment_id body previous_body {IMPORTED}"),
         ("comment.deleted", "comment_id body edit_history author_user_id"),
         ("comment.restored", "comment_id"),
         ("wiki.created", "slug title project_id revision_id"),

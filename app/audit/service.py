@@ -10,7 +10,7 @@ from typing import Any, cast
 from sqlalchemy import Table, insert
 
 from app.audit import receipts
-from app.audit.catalogue import EVENTS, UNDO_OF, Category
+from app.audit.catalogue import EVENTS, IMPORTED, UNDO_OF, Category
 from app.audit.models import AuditEvent
 from app.core import ids
 from app.core.actor import SYSTEM, Actor, ActorKind
@@ -59,6 +59,8 @@ _INSERT = Prepared(insert(cast("Table", AuditEvent.__table__)))
 
 # The event that is being undone: events recorded meanwhile name it (undo/service.py).
 undo_of: ContextVar[str | None] = ContextVar("undo_of", default=None)
+# Whether an import shows files from here: events recorded meanwhile say so, and bots are not told.
+_shows_files: ContextVar[bool] = ContextVar("shows_files", default=False)
 # Whether recorded events go to webhooks; an import may switch that off.
 webhooks_enabled: ContextVar[bool] = ContextVar("webhooks_enabled", default=True)
 _collected: ContextVar[list[Recorded] | None] = ContextVar("collected", default=None)
@@ -83,6 +85,16 @@ def undoing(event_id: str) -> Iterator[None]:
         yield
     finally:
         undo_of.reset(token)
+
+
+@contextmanager
+def showing_files() -> Iterator[None]:
+    """Changes of texts and links recorded meanwhile are of an import, and only show its files."""
+    token = _shows_files.set(True)
+    try:
+        yield
+    finally:
+        _shows_files.reset(token)
 
 
 @contextmanager
@@ -119,6 +131,8 @@ def record(actor: Actor, event_type: str, target: Target, /, **payload: Any) -> 
     undone_id = undo_of.get()
     if undone_id is not None:
         payload[UNDO_OF] = undone_id
+    if _shows_files.get() and IMPORTED in kind.payload:
+        payload[IMPORTED] = True
     event_id = ids.new_id()
     is_anonymous = actor.kind is ActorKind.ANONYMOUS
     receipt = receipts.of(actor, event_type, target.ticket_id or target.id, target.project_id)

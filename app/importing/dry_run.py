@@ -34,7 +34,8 @@ class DryRun(Importer):
             self._load_earlier_runs()
             self._load_project()
             known = [one.issue for one in planned if one.issue.id in self.ticket_ids]
-            late = sum(len(one.files) for one in issue_files.lacking(known, self.ticket_ids))
+            wanted = issue_files.lacking(known, self.ticket_ids, self._gone)
+            late = sum(len(one.files) for one in wanted)
             for entry in planned:
                 if not self._is_skipped(entry.issue):
                     self._create(entry, {})

@@ -1,31 +1,58 @@
 """Files of issues: which of them an issue still lacks here, and on which text each hangs."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from sqlalchemy import Executable, select
 
 from app.attachments.service import ImportedFile, import_files
+from app.audit.service import showing_files
 from app.core import ids
 from app.core.actor import Actor
 from app.database.session import session
 from app.files.adding import PreparedFile
 from app.importing.file_links import StoredAs, named_in, placing
 from app.importing.issues import Issue
+from app.importing.report import ImportReport
 from app.tickets import links
 from app.tickets.importing import rewrite_texts
-from app.tickets.models import Comment, ExternalLink, Ticket
+from app.tickets.models import Comment, ExternalLink, ImportedIssue, Ticket
 
 # Tickets whose texts are read at once.
 PORTION = 50
 
 
-def lacking(issues: Sequence[Issue], ticket_ids: Mapping[str, str]) -> list[Issue]:
+@dataclass(frozen=True, slots=True)
+class SuppliedFiles:
+    """Files of an issue by their addresses in the other tracker, and which are gone there."""
+
+    files: Mapping[str, PreparedFile] = field(default_factory=dict)
+    gone: Sequence[str] = ()
+
+
+# By the ids of the issues.
+FilesOfIssues = Mapping[str, SuppliedFiles]
+
+
+class FileSupply(Protocol):
+    """Where the files of issues come from."""
+
+    def prepared(
+        self, issues: Sequence[Issue], report: ImportReport
+    ) -> AbstractContextManager[FilesOfIssues]:
+        """The files of the first of these issues, at least of one; what cannot be had is noted."""
+
+
+def lacking(
+    issues: Sequence[Issue], ticket_ids: Mapping[str, str], gone: Mapping[str, Collection[str]]
+) -> list[Issue]:
     """The new ones of the issues, and those that have a ticket with the files that it lacks.
 
     A file is there, or nobody wants it, where no text and no link of a live ticket names it at the
-    tracker.
+    tracker. Those that are ``gone`` there are left out, by the ids of the issues.
     """
     imported = {ticket_ids[one.id]: one for one in issues if one.files and one.id in ticket_ids}
     files = {}
@@ -46,6 +73,7 @@ def lacking(issues: Sequence[Issue], ticket_ids: Mapping[str, str]) -> list[Issu
                 *linked[ticket_id],
                 *(file.address for file in named_in(one.files, texts[ticket_id])),
             }
+            named.difference_update(gone.get(one.id, ()))
             files[one.id] = tuple(file for file in one.files if file.address in named)
     return [
         replace(one, files=files[one.id]) if one.id in files else one
@@ -60,6 +88,24 @@ def _by_ticket(statement: Executable) -> defaultdict[str, list[str]]:
     for ticket_id, said in session.execute(statement):
         found[ticket_id].append(said)
     return found
+
+
+def gone_of(project_id: str) -> dict[str, list[str]]:
+    """The addresses of the files that were gone in the other tracker, by the ids of the issues."""
+    rows = session.execute(
+        select(ImportedIssue.external_id, ImportedIssue.gone_files).where(
+            ImportedIssue.project_id == project_id, ImportedIssue.gone_files.is_not(None)
+        )
+    )
+    return {row.external_id: row.gone_files for row in rows}
+
+
+def keep_gone(project_id: str, external_id: str, addresses: Sequence[str]) -> None:
+    """Remember that these files of an imported issue are gone in the other tracker."""
+    known = {"project_id": project_id, "external_id": external_id}
+    issue = session.scalars(select(ImportedIssue).filter_by(**known)).one()
+    issue.gone_files = sorted({*(issue.gone_files or ()), *addresses})
+    session.flush()
 
 
 def to_store(
@@ -92,13 +138,14 @@ def add_late(
 ) -> int:
     """Add files that an earlier run left out or could not have, where the ticket names them."""
     stored, imported = to_store(files)
-    texts = rewrite_texts(actor, project_id, external_id, placing(stored))
-    named = {one.file_id for one in imported if any(one.file_id in body for _, body in texts)}
-    for address, one in stored.items():
-        link = links.find(ticket_id, address)
-        if link is not None:
-            links.remove_link(actor, ticket_id, link.id)
-            named.add(one.file_id)
+    with showing_files():
+        texts = rewrite_texts(actor, project_id, external_id, placing(stored))
+        named = {one.file_id for one in imported if any(one.file_id in body for _, body in texts)}
+        for address, one in stored.items():
+            link = links.find(ticket_id, address)
+            if link is not None:
+                links.remove_link(actor, ticket_id, link.id)
+                named.add(one.file_id)
     shown = [one for one in imported if one.file_id in named]
     if shown:
         import_files(actor, ticket_id, placed(shown, texts))

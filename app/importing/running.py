@@ -5,10 +5,10 @@ Each batch locks the project and loads those ids again, so concurrent runs creat
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from sqlalchemy import Table, insert, select
 
@@ -22,6 +22,7 @@ from app.files.adding import PreparedFile
 from app.importing import issue_files, messages
 from app.importing.drafting import Drafter, DraftTicket
 from app.importing.file_links import with_stored
+from app.importing.issue_files import FilesOfIssues, FileSupply, SuppliedFiles
 from app.importing.issues import Issue
 from app.importing.linking import RelationLinker
 from app.importing.planning import Planned
@@ -46,24 +47,12 @@ CREATED_AS = {
 }
 
 _INSERT = Prepared(insert(cast("Table", ImportedIssue.__table__)))
+_NO_FILES = SuppliedFiles()
 
 # Called with the number of issues that a step handled.
 Progress = Callable[[int], None]
 # Runs work as one writing unit of work, perhaps several times, and returns its result.
 Write = Callable[[Callable[[], int]], int]
-
-
-# Prepared files of issues, by the ids of the issues and their addresses there.
-FilesOfIssues = Mapping[str, Mapping[str, PreparedFile]]
-
-
-class FileSupply(Protocol):
-    """Where the files of issues come from."""
-
-    def prepared(
-        self, issues: Sequence[Issue], report: ImportReport
-    ) -> AbstractContextManager[FilesOfIssues]:
-        """The files of the first of these issues, at least of one; what cannot be had is noted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +77,8 @@ def _shorten(grown: dict[Any, Any], length: int) -> None:
 class Importer:
     """One run into one project, by one human; ``usernames`` maps names of the file.
 
-    With ``most`` the run stops after that many created tickets, comments, labels and relations.
+    Files that were gone in the other tracker are only asked for again with ``asks_for_gone``. With
+    ``most`` the run stops after that many created tickets, comments, labels and relations.
     ``left`` counts the issues that are left then, ``unlinked`` those whose relations are left.
     """
 
@@ -104,6 +94,7 @@ class Importer:
         write: Write = run_write,
         most: int | None = None,
         supply: FileSupply | None = None,
+        asks_for_gone: bool = False,
     ) -> None:
         self.actor = actor
         self.project_id = project_id
@@ -118,6 +109,8 @@ class Importer:
         self._most = most
         self._supply = supply
         self._prepared: FilesOfIssues = {}
+        self._asks_for_gone = asks_for_gone
+        self._gone: dict[str, list[str]] = {}
         self._labels: dict[str, str] = {}
 
     def run(self, planned: Sequence[Planned], progress: Progress) -> None:
@@ -177,7 +170,9 @@ class Importer:
             return
         with reading():
             wanted = issue_files.lacking(
-                [entry.issue for entry in batch if not entry.issue.is_deleted], self.ticket_ids
+                [entry.issue for entry in batch if not entry.issue.is_deleted],
+                self.ticket_ids,
+                self._gone,
             )
         with self._supply.prepared(wanted, self.report) as prepared:
             self._prepared = prepared
@@ -228,6 +223,8 @@ class Importer:
 
     def _load_earlier_runs(self) -> None:
         self._load_imported(None)
+        if not self._asks_for_gone:
+            self._gone = issue_files.gone_of(self.project_id)
         self._links.remember(self.project_id)
 
     def _load_imported(self, external_ids: list[str] | None) -> None:
@@ -265,7 +262,8 @@ class Importer:
         return False
 
     def _import_issue(self, entry: Planned, *, has_room: bool = True) -> None:
-        files = self._prepared.get(entry.issue.id, {}) if has_room else {}
+        supplied = self._prepared.get(entry.issue.id, _NO_FILES)
+        files = supplied.files if has_room else {}
         ticket_id = self.ticket_ids.get(entry.issue.id)
         if files and ticket_id is not None:
             try:
@@ -279,13 +277,15 @@ class Importer:
                 self._note_left(entry.issue, files, error)
         if not self._is_skipped(entry.issue):
             self._create(entry, files)
+        if supplied.gone:
+            issue_files.keep_gone(self.project_id, entry.issue.id, supplied.gone)
 
     def _note_left(self, issue: Issue, addresses: Iterable[str], error: DomainError) -> None:
         for address in addresses:
             self.report.note(issue.id, messages.file_not_imported(error.message), address)
 
     def _import_or_refuse(self, entry: Planned, *, has_room: bool = True) -> None:
-        issue, files = entry.issue, self._prepared.get(entry.issue.id, {})
+        issue, files = entry.issue, self._prepared.get(entry.issue.id, _NO_FILES).files
         labels, before = dict(self._labels), self._snapshot()
         try:
             with savepoint():
@@ -365,6 +365,7 @@ class Importer:
             external_id=draft.issue.id,
             ticket_id=ticket.id,
             created_at=ids.created_ms(ticket.id),
+            gone_files=None,
         )
         return ticket.id, ticket.display_id
 

@@ -15,7 +15,7 @@ from app.accounts.bot_reads import Shown, events_seen
 from app.accounts.models import User
 from app.activity import sentences
 from app.activity.service import events_json
-from app.audit.catalogue import EVENTS, Category
+from app.audit.catalogue import EVENTS, IMPORTED, Category
 from app.audit.models import AuditEvent
 from app.core.actor import Access, Actor, operation
 from app.core.clock import DAY_MS, MINUTE_MS, now_ms
@@ -106,6 +106,10 @@ _HAPPENED = Prepared(
 )
 
 
+# Texts that only show other addresses of files are no news.
+IS_TOLD = AuditEvent.payload[IMPORTED].as_string().is_(None)
+
+
 @operation(Access.READ)
 def news_of_bot(actor: Actor, since: str | None = None) -> BotNews:
     """What others did since a cursor, an ISO time or a date in UTC, or since the bot was last told.
@@ -190,7 +194,7 @@ def _events(actor: Actor, oldest: int) -> list[Any]:
         .join(concerned, concerned.c.id == AuditEvent.ticket_id)
         .join(Ticket, Ticket.id == concerned.c.id)
         .join(Project, Project.id == Ticket.project_id)
-        .where(is_news(actor, oldest), is_shown(actor), is_for_actor)
+        .where(is_news(actor, oldest), is_shown(actor), is_for_actor, IS_TOLD)
         .order_by(AuditEvent.created_at, AuditEvent.id)
         .limit(KNOWN + SHOWN + 1)
     )

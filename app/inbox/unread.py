@@ -20,7 +20,7 @@ from app.core.actor import Access, Actor, operation
 from app.core.clock import now_ms
 from app.database.columns import Id
 from app.database.session import Prepared, session
-from app.inbox.bot_news import rows_of
+from app.inbox.bot_news import IS_TOLD, rows_of
 from app.inbox.service import IGNORED
 from app.tickets.changes import OVERLAP_MS
 
@@ -142,14 +142,15 @@ def unread(actor: Actor, ticket_id: str) -> list[dict[str, str]]:
     fresh = [event.id for event in found.values() if _is_unread(event, readings, ticket_id)]
     if not fresh:
         return []
-    events = session.scalars(
+    newest_first = session.scalars(
         select(AuditEvent)
-        .where(AuditEvent.id.in_(fresh[:SHOWN]))
-        .order_by(AuditEvent.created_at, AuditEvent.id)
-    )
+        .where(AuditEvent.id.in_(fresh), IS_TOLD)
+        .order_by(*_NEWEST_FIRST)
+        .limit(SHOWN)
+    ).all()
     return [
         {name: row[name] for name in ("who", "what", "when")}
-        for row in rows_of(actor, list(events))
+        for row in rows_of(actor, newest_first[::-1])
     ]
 
 

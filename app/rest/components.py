@@ -48,6 +48,7 @@ _PAYLOAD: dict[str, Json] = {
     },
     "undo_of": {**_ID, "description": "The event that this one undoes, if it does."},
     "password_changed": _FLAG,
+    "imported": _FLAG,
     "password_link_issued": _FLAG,
     "email_changed": _FLAG,
     "email_confirmed": _FLAG,

@@ -329,6 +329,8 @@ class ImportedIssue(Base):
     external_id: Mapped[str] = mapped_column(short_text())
     ticket_id: Mapped[str] = mapped_column(Id, ForeignKey("tickets.id"))
     created_at: Mapped[int] = mapped_column(Moment)
+    # The addresses of its files that were gone in the other tracker, which are not asked for again.
+    gone_files: Mapped[list[str] | None] = mapped_column(JSON(none_as_null=True))
 
 
 class TicketTemplate(Base):

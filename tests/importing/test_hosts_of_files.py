@@ -6,6 +6,7 @@ import pytest
 
 from app.importing.issues import Issue, IssueFile
 from app.importing.report import ImportReport
+from app.importing.trackers import file_downloads
 from app.importing.trackers.client import ApiClient, LimitReached, TrackerError
 from app.importing.trackers.file_downloads import FileDownloads
 from app.webhooks.connecting import Limits, networks
@@ -24,14 +25,16 @@ def away(app, waits, tmp_path):
     addresses = [one.url.replace("http://127.0.0.1", "https://localhost") for one in (host, other)]
     client = ApiClient("Tracker", own.url, {"Authorization": "s3cret"}, tell=lambda _: None)
 
-    def fetch(*addresses, hosts=("localhost",), public=(), allowed="127.0.0.0/8,::1/128"):
+    def fetch(
+        *addresses, hosts=("localhost",), public=(), allowed="127.0.0.0/8,::1/128", report=None
+    ):
         limits = Limits(networks(allowed), str(authority), "docket")
         downloads = FileDownloads(client, app.config["SETTINGS"], limits, hosts, public)
         wanted = tuple(IssueFile(address, address, "a.txt") for address in addresses)
         issue = Issue("1", "One", files=wanted)
-        report = ImportReport()
+        report = report or ImportReport()
         with downloads.prepared([issue], report) as made:
-            found = [one.content.path.read_bytes() for one in made["1"].values()]
+            found = [one.content.path.read_bytes() for one in made["1"].files.values()]
         return found or [reason for _, reason, _ in report.notes]
 
     yield fetch, own, host, other, *addresses
@@ -113,6 +116,28 @@ def test_a_host_that_fails_again_and_again_ends_the_import(away, fault):
     # What would not be had by another run either.
     host.files |= {f"/{number}": Reply(None, 302, {"Location": "https://["}) for number in range(9)}
     assert len(fetch(*many)) == 9
+
+
+@pytest.mark.one_database
+def test_files_that_cannot_be_had_hide_none(app, away, monkeypatch):
+    monkeypatch.setattr(file_downloads, "MOST_FILES", 2)
+    fetch, own, *_ = away
+    own.files |= {f"/{name}": Reply(raw=name.encode()) for name in "abc"}
+    own.files["/gone"] = Reply({}, 410)
+    own.files["/page"] = Reply(raw=b"<p>", headers={"Content-Type": "text/html"})
+    missing = [f"{own.url}/{name}" for name in ("x", "gone", "page", "z")]
+    report = ImportReport()
+    assert fetch(*missing, *(f"{own.url}/{name}" for name in "abc"), report=report) == [b"a", b"b"]
+    assert [reason for _, reason, _ in report.notes] == [
+        *(
+            f"file not imported: HTTP {n}; only a run with --fresh asks for it again"
+            for n in (404, 410)
+        ),
+        "file not imported: the response is a web page",
+        "file not imported: HTTP 404; only a run with --fresh asks for it again",
+        "more than 2 files; run the same command again for more",
+    ]
+    assert list(app.config["SETTINGS"].incoming_dir.iterdir()) == []
 
 
 @pytest.mark.one_database

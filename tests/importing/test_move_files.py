@@ -14,10 +14,9 @@ from app.files import adding
 from app.files.models import FileContent
 from app.files.store import NewContent, incoming
 from app.http.multipart import ReceivedFile
-from app.importing import file_links
-from app.importing.file_links import StoredAs
+from app.importing.issue_files import SuppliedFiles
 from app.importing.issues import Issue, IssueComment, IssueFile
-from app.importing.trackers import file_downloads, github, linear
+from app.importing.trackers import file_downloads
 from app.importing.trackers.file_downloads import FileDownloads
 from app.tickets.importing import rewrite_texts
 from tests.files.hostile import HTML, picture
@@ -25,14 +24,13 @@ from tests.importing.gitlab_server import NAME, PATH, GitLabServer, person
 from tests.importing.jira_server import JiraServer
 from tests.importing.reading import comments, files, links
 from tests.importing.tracker_server import Reply
+from tests.support.agent import Agent
 from tests.support.statements import statements
 from tests.support.story import ok
 
 SECRET = "0123456789abcdef0123456789abcdef"
 UPLOADS = f"{PATH.removesuffix('/issues')}/uploads/{SECRET}"
-ONE = "https://x.example/files/1/a.png"
-TWO = "https://x.example/files/1/a.png2"
-STORED = {ONE: StoredAs("id-1", "a.png", True), TWO: StoredAs("id-2", "b]", False)}
+GONE = "HTTP 404; only a run with --fresh asks for it again"
 
 
 @pytest.fixture
@@ -43,73 +41,6 @@ def changed(app, monkeypatch):
         monkeypatch.setitem(app.config, "SETTINGS", replace(app.config["SETTINGS"], **values))
 
     return change
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        (f"![b]({ONE})", "![b](/files/id-1)"),
-        (f"![b](<{ONE}>)", "![b](/files/id-1)"),
-        (f'[b]({ONE} "title")', "[b](/files/id-1)"),
-        (f"![b]({ONE}){{width=300 height=200}}", "![b](/files/id-1)"),
-        (f'<img width="8" alt="b" src="{ONE}" />', "![b](/files/id-1)"),
-        (f'<img src="{ONE}">', "![a.png](/files/id-1)"),
-        (f'<video src="{TWO}" controls></video> x', "[b](/files/id-2) x"),
-        (f"see {ONE}, <{TWO}>.", "see ![a.png](/files/id-1), [b](/files/id-2)."),
-        (f"`{ONE}` and\n```\n{ONE}\n```", f"`{ONE}` and\n```\n{ONE}\n```"),
-        (f"{ONE}/more {ONE}?x x{ONE}", f"{ONE}/more ![a.png](/files/id-1)?x x{ONE}"),
-        (f"[a]({ONE}?x) <a href='{ONE}'>", None),
-        ("![" * 5_000 + f"]({ONE}", None),
-    ],
-)
-def test_texts_show_files_from_here(text, shown):
-    issue = Issue("1", "One", sections=(("", text),), comments=(IssueComment("", text, None),))
-    found = file_links.with_stored(issue, STORED)
-    if shown is not None:
-        assert found.sections == (("", shown),)
-        assert found.comments[0].text == shown
-    assert file_links.with_stored(issue, {}) is issue
-
-
-@pytest.mark.parametrize(
-    ("base", "text", "found"),
-    [
-        (
-            github.BASE,
-            '<img alt="Image" src="https://github.com/user-attachments/assets/'
-            '01234567-89ab-cdef-0123-456789abcdef" /> https://github.com/user-attachments/files/12/'
-            "a%20b.zip) [log.txt](https://github.com/octo/lamp/files/1/log.txt) "
-            "`https://github.com/user-attachments/files/1/no.txt`",
-            [
-                ("/user-attachments/assets/01234567-89ab-cdef-0123-456789abcdef", "Image"),
-                ("/user-attachments/files/12/a%20b.zip", "a b.zip"),
-                ("/octo/lamp/files/1/log.txt", "log.txt"),
-            ],
-        ),
-        (
-            "https://git.example/api/v3",
-            "![s](https://git.example/user-attachments/assets/01234567-89ab-cdef-0123-456789abcdef)"
-            " https://github.com/user-attachments/files/12/a.zip "
-            "https://git.example/octo/other/files/1/a.txt https://git.example/octo/lamp/issues/1",
-            [("/user-attachments/assets/01234567-89ab-cdef-0123-456789abcdef", "s")],
-        ),
-    ],
-)
-def test_addresses_of_files_at_github(base, text, found):
-    files = file_links.found(text, github.file_pattern(base, "octo/lamp"), str)
-    web = base.replace("api.", "").removesuffix("/api/v3")
-    assert [(one.address, one.name) for one in files] == [
-        (web + path, name) for path, name in found
-    ]
-    assert bool(github.file_hosts(base)) is (base == github.BASE)
-
-
-def test_addresses_of_files_at_linear():
-    text = "![image.png](https://uploads.linear.app/a-1/b/c). https://uploads.linear.app.evil/a/b"
-    files = file_links.found(text, linear.FILES, str)
-    assert [(one.address, one.name) for one in files] == [
-        ("https://uploads.linear.app/a-1/b/c", "image.png")
-    ]
 
 
 @pytest.fixture
@@ -155,7 +86,7 @@ def test_files_come_along_with_their_issues(app, cast, gitlab, run, tickets, cha
     assert report["made"] == {"stories": 2, "comments": 1, "files": 2}
     web = f"{gitlab.url}/{NAME}{here}"
     assert [(note["reason"], note["detail"]) for note in report["notes"]] == [
-        ("file not imported: HTTP 404", f"{web}/gone.png"),
+        (f"file not imported: {GONE}", f"{web}/gone.png"),
         ("file not imported: it is larger than the limit for files", f"{web}/big.txt"),
         ("file not imported: the response is a web page", f"{web}/page"),
         (
@@ -176,7 +107,14 @@ def test_files_come_along_with_their_issues(app, cast, gitlab, run, tickets, cha
     assert lamp["last_activity_at"] == "2024-03-02T10:00:00.000Z"
     assert cast.ada.get(f"/files/{log['id']}").data == b"dark"
     assert list(app.config["SETTINGS"].incoming_dir.iterdir()) == []
-    assert run()["made"] == {}
+    # What is gone is reported once, and only asked for again if one says so.
+    gitlab.asked.clear()
+    again = run()
+    assert (again["made"], len(again["notes"])) == ({}, 4)
+    assert not [path for path in gitlab.paths() if "gone" in path]
+    gitlab.files[f"{UPLOADS}/gone.png"] = Reply(raw=picture("PNG"))
+    assert run("--dry-run")["made"] == {"files": 4}
+    assert run("--fresh")["made"] == {"files": 1}
 
 
 def test_files_can_be_left_out_or_find_no_room(app, cast, gitlab, run, tickets, changed):
@@ -226,7 +164,9 @@ class Supply:
     @contextmanager
     def prepared(self, issues, report):
         yield {
-            issue.id: {file.address: self.made(issue.id, file.name) for file in issue.files}
+            issue.id: SuppliedFiles(
+                {file.address: self.made(issue.id, file.name) for file in issue.files}
+            )
             for issue in issues
         }
 
@@ -250,6 +190,11 @@ def test_late_files_replace_links_and_refuse_no_issue(app, cast, imported, ticke
     one, two, long = (tickets()[title] for title in ("One", "Two", "Long"))
     full = address + " " + "x" * (BODY_LENGTH - len(address) - 1)
     ok(cast.ada.patch(f"/tickets/{long['id']}", {"body": full}))
+    smith = Agent(cast.smith)
+    for ticket in (one, two):
+        smith.call("watch_ticket", ticket=ticket["display_id"])
+        smith.call("get_ticket", ticket=ticket["display_id"])
+    smith.call("get_self")
     supply = Supply(app)
     with statements(app) as seen:
         report = imported(*issues, supply=supply)
@@ -262,6 +207,11 @@ def test_late_files_replace_links_and_refuse_no_issue(app, cast, imported, ticke
     [log], [other], [comment] = files(cast, one), files(cast, two), comments(cast, two)
     assert (log["comment_id"], other["comment_id"]) == (None, comment["id"])
     assert f"/files/{other['id']}" in comment["body"]
+    # Bots are told of the files, not of texts and links that only show them.
+    told = [row["what"] for row in smith.call("get_self")["news"]]
+    assert told == ["added the file log.txt"] * 2
+    unread = smith.call("add_comment", ticket=two["display_id"], body="Seen")["unread"]
+    assert [row["what"] for row in unread] == told[:1]
     assert tickets()["Long"]["body"] == full
     # Comments are locked before their ticket, as by whoever edits one.
     with app.app_context():
@@ -288,7 +238,7 @@ def test_many_files_are_stored_in_portions(app, gitlab, run, monkeypatch):
     @contextmanager
     def noted(*given):
         with prepared(*given) as made:
-            portions.append([len(files) for files in made.values()])
+            portions.append([len(one.files) for one in made.values()])
             yield made
 
     monkeypatch.setattr(FileDownloads, "prepared", noted)
@@ -362,7 +312,7 @@ def test_attachments_of_jira(cast, move, tickets, monkeypatch, is_cloud):
         report = move("jira", "LAMP", "--url", jira.url, *account)
         assert report["made"] == {"stories": 1, "files": 3}
         assert [note["reason"] for note in report["notes"]] == [
-            "file not imported: HTTP 404",
+            f"file not imported: {GONE}",
             "file not imported: it is on another host",
         ]
         lamp = tickets()["Lamp"]

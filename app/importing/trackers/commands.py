@@ -23,10 +23,11 @@ from app.importing.command_options import NAMED_USERS, named_users
 from app.importing.drafting import People
 from app.importing.dry_run import DryRun
 from app.importing.formats import unique
+from app.importing.issue_files import FileSupply
 from app.importing.messages import IMPORTING, PREVIEWING, no_such_user
 from app.importing.planning import plan
 from app.importing.report import ImportReport
-from app.importing.running import FileSupply, Importer
+from app.importing.running import Importer
 from app.importing.trackers import github, gitlab, jira_api, linear, messages
 from app.importing.trackers.client import ApiClient, LimitRule, TrackerError
 from app.importing.trackers.download import Tracker, download
@@ -357,7 +358,9 @@ def _import(
         issues = [replace(issue, files=()) for issue in issues]
     planned = plan(unique(issues, report), report)
     kind = DryRun if options.dry_run else Importer
-    importer = kind(actor, project_id, report, usernames, supply=supply)
+    importer = kind(
+        actor, project_id, report, usernames, supply=supply, asks_for_gone=options.fresh
+    )
     label = PREVIEWING if options.dry_run else IMPORTING
     progress = click.progressbar(length=len(planned), label=label, file=sys.stderr)
     with progress as bar, telling_webhooks(not options.without_webhooks):

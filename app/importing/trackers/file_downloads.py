@@ -30,6 +30,7 @@ from app.files.adding import PreparedFile
 from app.files.store import incoming
 from app.http.multipart import ReceivedFile
 from app.http.time_limit import Guard
+from app.importing.issue_files import SuppliedFiles
 from app.importing.issues import Issue, IssueFile
 from app.importing.messages import file_not_imported
 from app.importing.report import ImportReport
@@ -56,12 +57,17 @@ PORTION_BYTES = 256 * 1024 * 1024
 PORTION_FILES = 50
 READ_SECONDS = 60.0
 ATTEMPTS = 3
+_GONE = frozenset({404, 410})
 _DENIED = frozenset({401, 403, 404})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
 class FileRefused(Exception):
     """A file is not imported; the message says why, in the words of the report."""
+
+
+class FileGone(FileRefused):
+    """A file is not there any more, or not for this token."""
 
 
 class FileNotWritten(TrackerError):
@@ -124,13 +130,13 @@ class FileDownloads:
     @contextmanager
     def prepared(
         self, issues: Sequence[Issue], report: ImportReport
-    ) -> Iterator[dict[str, dict[str, PreparedFile]]]:
-        """The files of the first of these issues, by issue and address, to be stored meanwhile.
+    ) -> Iterator[dict[str, SuppliedFiles]]:
+        """The files of the first of these issues, by issue, to be stored meanwhile.
 
         They are those of as many issues as a portion holds, at least one. What cannot be had is
         noted. Raises TrackerError where another run could have it.
         """
-        made: dict[str, dict[str, PreparedFile]] = {}
+        made: dict[str, SuppliedFiles] = {}
         paths: list[Path] = []
         size = count = 0
         try:
@@ -138,42 +144,51 @@ class FileDownloads:
                 count += min(len(issue.files), MOST_FILES)
                 if made and (size > PORTION_BYTES or count > PORTION_FILES):
                     break
-                made[issue.id] = files = self._of(issue, report, paths)
-                size += sum(content.size for one in files.values() for content in one.contents)
+                made[issue.id] = supplied = self._of(issue, report, paths)
+                files = supplied.files.values()
+                size += sum(content.size for one in files for content in one.contents)
             yield made
         finally:
             for path in paths:
-                # With what was made of it.
-                for left in path.parent.glob(f"{path.name}*"):
-                    left.unlink(missing_ok=True)
+                _remove(path)
 
-    def _of(self, issue: Issue, report: ImportReport, paths: list[Path]) -> dict[str, PreparedFile]:
-        wanted = issue.files[:MOST_FILES]
-        if len(wanted) < len(issue.files):
+    def _of(self, issue: Issue, report: ImportReport, paths: list[Path]) -> SuppliedFiles:
+        made: dict[str, PreparedFile] = {}
+        gone: list[str] = []
+        start = 0
+        # What cannot be had does not count, so that it hides nothing that comes after it.
+        while start < len(issue.files) and len(made) < MOST_FILES:
+            wanted = issue.files[start : start + MOST_FILES - len(made)]
+            start += len(wanted)
+            targets = [self._target(paths) for _ in wanted]
+            with ThreadPoolExecutor(PARALLEL) as threads:
+                received = list(threads.map(self._received, wanted, targets))
+            for file, got, target in zip(wanted, received, targets, strict=True):
+                try:
+                    if isinstance(got, FileRefused):
+                        raise got
+                    made[file.address] = adding.prepare(self._settings, got)
+                    continue
+                except FileRefused as refused:
+                    reason: object = refused
+                    if isinstance(refused, FileGone):
+                        gone.append(file.address)
+                except DomainError as error:
+                    reason = error.message
+                _remove(target)
+                report.note(issue.id, file_not_imported(reason), file.address)
+        if start < len(issue.files):
             report.note(issue.id, messages.too_many_files(MOST_FILES))
-        if not wanted:
-            return {}
-        targets = []
+        return SuppliedFiles(made, gone)
+
+    def _target(self, paths: list[Path]) -> Path:
+        """An empty file of ours, to be written to."""
         with _written_to(self._settings.incoming_dir):
-            for _ in wanted:
-                folder = incoming(self._settings)
-                descriptor, name = tempfile.mkstemp(dir=folder, prefix="imported-")
-                os.close(descriptor)
-                targets.append(Path(name))
-                paths.append(targets[-1])
-        with ThreadPoolExecutor(PARALLEL) as threads:
-            received = list(threads.map(self._received, wanted, targets))
-        made = {}
-        for file, got in zip(wanted, received, strict=True):
-            try:
-                if isinstance(got, FileRefused):
-                    raise got
-                made[file.address] = adding.prepare(self._settings, got)
-            except FileRefused as refused:
-                report.note(issue.id, file_not_imported(refused), file.address)
-            except DomainError as error:
-                report.note(issue.id, file_not_imported(error.message), file.address)
-        return made
+            folder = incoming(self._settings)
+            descriptor, name = tempfile.mkstemp(dir=folder, prefix="imported-")
+        os.close(descriptor)
+        paths.append(Path(name))
+        return paths[-1]
 
     def _received(self, file: IssueFile, target: Path) -> ReceivedFile | FileRefused:
         if not _is_plain(file.address):
@@ -184,6 +199,8 @@ class FileDownloads:
         except FileRefused as refused:
             return refused
         except Refused as refused:
+            if refused.status in _GONE:
+                return FileGone(messages.file_gone(refused.status))
             return FileRefused(messages.http_status(refused.status))
         self._failures = 0
         kind = parse_options_header(headers.get("content-type", ""))[0]
@@ -301,6 +318,12 @@ class FileDownloads:
                     return response.status_code, headers
         finally:
             guard.end()
+
+
+def _remove(path: Path) -> None:
+    """Remove a file, with what was made of it."""
+    for left in path.parent.glob(f"{path.name}*"):
+        left.unlink(missing_ok=True)
 
 
 def _is_blocked(error: BaseException | None) -> bool:

@@ -267,6 +267,10 @@ def file_not_available(problem: str) -> str:
     return f"A file is not available ({problem})"
 
 
+def file_gone(status: int) -> str:
+    return f"{http_status(status)}; only a run with --fresh asks for it again"
+
+
 FILE_TOO_LARGE = "it is larger than the limit for files"
 ADDRESS_NOT_PLAIN = "its address is ambiguous"
 ANSWER_IS_A_PAGE = "the response is a web page"
