@@ -77,7 +77,14 @@ def ticket_seen(ticket_id: str, updated_at: int) -> list[Shown]:
 
 def tickets_seen(rows: Iterable[dict[str, Any]]) -> list[Shown]:
     """The reads of tickets in the form of REST."""
-    return [Shown(of_ticket(row["id"]), _milliseconds(row["updated_at"])) for row in rows]
+    return [_listed(row["id"], row["updated_at"]) for row in rows]
+
+
+# Cached, as a list is read again and again.
+@lru_cache(maxsize=8192)
+def _listed(ticket_id: str, updated_at: str) -> Shown:
+    moment = datetime.fromisoformat(updated_at)
+    return Shown(of_ticket(ticket_id), int(moment.timestamp()) * 1000 + moment.microsecond // 1000)
 
 
 def comments_seen(rows: Iterable[dict[str, Any]]) -> list[Shown]:
@@ -99,16 +106,6 @@ def events_seen(rows: Iterable[dict[str, Any]]) -> list[Shown]:
 
 def page_seen(page_id: str, revision_number: int) -> list[Shown]:
     return [Shown(of_page(page_id), revision_number)]
-
-
-def _milliseconds(iso: str) -> int:
-    return _seconds(iso[:19]) * 1000 + int(iso[20:23])
-
-
-# Cached, as a list is read again and again.
-@lru_cache(maxsize=4096)
-def _seconds(iso: str) -> int:
-    return int(datetime.fromisoformat(f"{iso}+00:00").timestamp())
 
 
 _reads = cast("Table", BotRead.__table__)

@@ -100,11 +100,14 @@ class Notes:
 
     def fresh(self, user_id: str, seen: Iterable[Shown]) -> list[Shown]:
         """Those that are neither noted nor stored."""
-        return [one for one in seen if not self._knows((user_id, one.subject), one)]
-
-    def _knows(self, key: tuple[str, str], seen: Shown) -> bool:
-        known = self.pending.get(key) or self.stored.get(key)
-        return known is not None and known.covers(seen)
+        pending, stored, found = self.pending, self.stored, []
+        for one in seen:
+            key = (user_id, one.subject)
+            known = pending.get(key) or stored.get(key)
+            # Mostly the same object, as lists of tickets keep theirs.
+            if known is not one and (known is None or not known.covers(one)):
+                found.append(one)
+        return found
 
     def known(self, user_id: str, subject: str) -> Shown | None:
         """What this process noted of a subject, stored or not."""
