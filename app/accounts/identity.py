@@ -11,6 +11,7 @@ import ipaddress
 import logging
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from flask import Request, Response
@@ -146,8 +147,13 @@ def _is_local(request: Request) -> bool:
     """Whether the request comes from this machine and no proxy forwarded it."""
     if any(name in request.headers for name in PROXY_HEADERS):
         return False
+    return _is_loopback(request.remote_addr or "")
+
+
+@lru_cache(maxsize=1024)
+def _is_loopback(address: str) -> bool:
     try:
-        return ipaddress.ip_address(request.remote_addr or "").is_loopback
+        return ipaddress.ip_address(address).is_loopback
     except ValueError:
         return False
 
