@@ -48,6 +48,10 @@ _rule: ContextVar[str] = ContextVar("rule", default="")
 _off_loop: dict[str, float] = {}
 
 
+def current() -> Lane:
+    return _lane.get()
+
+
 def require(lane: Lane) -> None:
     """Raise LaneRequired if the current lane does not allow what ``lane`` does."""
     if _lane.get() < lane:

@@ -3,12 +3,14 @@
 Verbs flush and never commit; only edges open a unit of work.
 """
 
+import os
 import random
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar, cast
+from weakref import WeakKeyDictionary
 
 from flask_sqlalchemy import SQLAlchemy
 from flask_sqlalchemy.session import Session as FlaskSession
@@ -32,9 +34,11 @@ from sqlalchemy.orm.exc import StaleDataError
 from app.core import measuring
 from app.core.errors import Unavailable
 from app.core.ids import as_uuid
+from app.core.lanes import Lane, current
 from app.database.compiled_statements import Compiled, Statement, compiled, run, wrapped
 from app.database.connect import connected, for_writing
 from app.database.failures import is_outage, is_retryable
+from app.database.shared_transactions import SharedTransactionFailed, SharedTransactions
 from app.database.writer_lock import writer_lock
 
 T = TypeVar("T")
@@ -68,6 +72,10 @@ _callbacks: ContextVar[dict[Callable[[], None], None] | None] = ContextVar(
 )
 # What verbs keep until the end of a unit of work that writes.
 _values: ContextVar[dict[str, Any] | None] = ContextVar("values", default=None)
+
+_transactions: WeakKeyDictionary[Engine, SharedTransactions] = WeakKeyDictionary()
+# A fork can copy the locks of another thread.
+os.register_at_fork(after_in_child=_transactions.clear)
 
 
 class UnitSession(FlaskSession):
@@ -154,17 +162,42 @@ def transaction(*, async_commit: bool = False) -> Iterator[None]:
     a crash of this process does not. The next commit that waits writes it to the disk as well.
     Raises Unavailable in an outage, and LaneRequired on the event loop.
     """
-    is_session_open = db.session.registry.has() and db.session().in_transaction()
-    if reader.get() is not None or writer.get() is not None or is_session_open:
-        raise RuntimeError("a unit of work is open already")
-    callbacks: dict[Callable[[], None], None] = {}
-    started = time.perf_counter()
+    with _unit_of_work(_begun(async_commit=async_commit)):
+        yield
+
+
+@contextmanager
+def _begun(*, async_commit: bool = False) -> Iterator[Connection]:
+    """A connection in a transaction that writes."""
     with (
         _outages(),
         writer_lock(db.engine),
         db.engine.connect() as connection,
         for_writing(connection, async_commit=async_commit).begin(),
     ):
+        yield connection
+
+
+def _shared() -> AbstractContextManager[Connection]:
+    """As ``_begun``, but short requests on SQLite share a transaction with others that wait."""
+    engine = db.engine
+    if current() is not Lane.POOL or engine.dialect.name != "sqlite":
+        return _begun()
+    transactions = _transactions.get(engine)
+    if transactions is None:
+        transactions = _transactions.setdefault(engine, SharedTransactions(_begun))
+    return transactions.member()
+
+
+@contextmanager
+def _unit_of_work(begun: AbstractContextManager[Connection]) -> Iterator[None]:
+    """Work with the connection of ``begun``; afterwards run the callbacks."""
+    is_session_open = db.session.registry.has() and db.session().in_transaction()
+    if reader.get() is not None or writer.get() is not None or is_session_open:
+        raise RuntimeError("a unit of work is open already")
+    callbacks: dict[Callable[[], None], None] = {}
+    started = time.perf_counter()
+    with _outages(), begun as connection:
         writer_token, callbacks_token = writer.set(connection), _callbacks.set(callbacks)
         values_token = _values.set({})
         try:
@@ -299,10 +332,15 @@ def run_write(work: Callable[[], T], *, async_commit: bool = False) -> T:
     A collision is an error of PostgreSQL (``failures.is_retryable``) or a StaleDataError, as the
     row changed after it was read. ``work`` must have no effect outside the database.
     """
+    shares = not async_commit
     for attempt in range(ATTEMPTS):
         try:
-            with transaction(async_commit=async_commit):
+            with _unit_of_work(_shared() if shares else _begun(async_commit=async_commit)):
                 return work()
+        except SharedTransactionFailed:
+            # Others are not to be failed again, nor to fail this.
+            shares = False
+            continue
         except (DBAPIError, StaleDataError) as error:
             is_collision = isinstance(error, StaleDataError) or is_retryable(error)
             if attempt == ATTEMPTS - 1 or not is_collision:

@@ -1,0 +1,201 @@
+"""Writers of SQLite that wait for one another commit together, and fail one by one."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import pytest
+from sqlalchemy import create_engine, event, func, select, text
+from sqlalchemy.exc import IntegrityError
+
+from app.accounts.models import User
+from app.core import lanes
+from app.core.errors import Unavailable
+from app.database import shared_transactions
+from app.database.connect import for_writing, prepare
+from app.database.session import _transactions as unit_transactions
+from app.database.session import after_commit, db, reading, run_write, session
+from app.database.shared_transactions import SharedTransactionFailed, SharedTransactions
+from tests.database.test_units_of_work import new_user
+from tests.support.serving import until
+
+NAMES = ["first", "second", "third", "fourth"]
+
+
+class Writers:
+    """A first writer that is kept in its transaction while others queue, each in a thread."""
+
+    def __init__(self, path):
+        self.engine = create_engine(f"sqlite:///{path}")
+        prepare(self.engine)
+        self.is_out = False
+        self.transactions = SharedTransactions(self.begin)
+        self.commits, self.outcomes = [], {}
+        self.is_in, self.may_go_on = threading.Event(), threading.Event()
+        with self.engine.begin() as connection:
+            connection.execute(text("CREATE TABLE names (name TEXT UNIQUE)"))
+        event.listen(self.engine, "commit", self.commits.append)
+
+    @contextmanager
+    def begin(self):
+        if self.is_out:
+            self.is_in.set()
+            assert self.may_go_on.wait(10)
+            raise Unavailable
+        with self.engine.connect() as connection, for_writing(connection).begin():
+            yield connection
+
+    def write(self, name, spoil):
+        try:
+            with self.transactions.member() as connection:
+                if name == "first":
+                    self.is_in.set()
+                    assert self.may_go_on.wait(10)
+                connection.execute(text("INSERT INTO names VALUES (:name)"), {"name": name})
+                spoil(name, connection)
+        except Exception as error:
+            self.outcomes[name] = type(error)
+            return
+        # Whoever goes on is committed.
+        self.outcomes[name] = "written" if name in self.written() else "lost"
+
+    def written(self):
+        with self.engine.connect() as connection:
+            return set(connection.execute(text("SELECT name FROM names")).scalars())
+
+    def run(self, names=NAMES, spoil=lambda name, connection: None):
+        with ThreadPoolExecutor(len(names)) as pool:
+            pool.submit(self.write, names[0], spoil)
+            assert self.is_in.wait(10)
+            for waiting, name in enumerate(names[1:], 1):
+                pool.submit(self.write, name, spoil)
+                until(lambda waiting=waiting: len(self.transactions._queue) == waiting)
+            self.may_go_on.set()
+
+
+@pytest.fixture
+def writers(tmp_path, monkeypatch):
+    monkeypatch.setattr(shared_transactions, "LONGEST_SECONDS", 10.0)
+    made = Writers(tmp_path / "shared.db")
+    yield made
+    made.engine.dispose()
+
+
+def test_those_who_wait_commit_together(writers):
+    writers.run()
+    assert writers.outcomes == dict.fromkeys(NAMES, "written")
+    assert len(writers.commits) == 1
+
+
+def test_one_alone_commits_at_once(writers):
+    writers.write("second", lambda name, connection: None)
+    writers.write("third", lambda name, connection: None)
+    assert writers.outcomes == dict.fromkeys(["second", "third"], "written")
+    assert len(writers.commits) == 2
+
+
+def test_a_transaction_has_so_many_members(writers):
+    names = [*NAMES, *map(str, range(shared_transactions.MOST_MEMBERS))]
+    writers.run(names)
+    assert writers.outcomes == dict.fromkeys(names, "written")
+    assert len(writers.commits) == 2
+
+
+def test_a_transaction_that_is_open_for_long_takes_no_more(writers, monkeypatch):
+    monkeypatch.setattr(shared_transactions, "LONGEST_SECONDS", 0.0)
+    writers.run()
+    assert writers.outcomes == dict.fromkeys(NAMES, "written")
+    assert len(writers.commits) == len(NAMES)
+
+
+@pytest.mark.parametrize("failing", NAMES)
+def test_work_that_fails_is_rolled_back_alone(writers, failing):
+    def spoil(name, _connection):
+        if name == failing:
+            raise KeyError(name)
+
+    writers.run(spoil=spoil)
+    assert writers.outcomes == dict.fromkeys(NAMES, "written") | {failing: KeyError}
+    assert writers.written() == set(NAMES) - {failing}
+
+
+def test_a_transaction_that_is_lost_fails_all_that_were_in_it(writers):
+    def spoil(name, connection):
+        if name == "third":
+            connection.get_transaction().rollback()
+            raise KeyError(name)
+
+    writers.run(spoil=spoil)
+    # Who waited in it runs again alone; who came later wrote in one of its own.
+    again = dict.fromkeys(["first", "second"], SharedTransactionFailed)
+    assert writers.outcomes == {**again, "third": KeyError, "fourth": "written"}
+    assert writers.written() == {"fourth"}
+
+
+def test_a_commit_that_fails_fails_all(writers):
+    def refuse(_connection):
+        raise OSError
+
+    event.listen(writers.engine, "commit", refuse)
+    writers.run()
+    event.remove(writers.engine, "commit", refuse)
+    again = dict.fromkeys(NAMES[:-1], SharedTransactionFailed)
+    assert writers.outcomes == {**again, NAMES[-1]: OSError}
+    assert writers.written() == set()
+    writers.write("late", lambda name, connection: None)
+    assert writers.outcomes["late"] == "written"
+
+
+def test_all_who_wait_share_an_outage(writers):
+    writers.is_out = True
+    writers.run()
+    assert writers.outcomes == dict.fromkeys(NAMES, Unavailable)
+    writers.is_out = False
+    writers.write("late", lambda name, connection: None)
+    assert writers.outcomes["late"] == "written"
+
+
+@pytest.mark.one_database
+def test_a_unit_of_work_that_was_lost_with_another_runs_again(app):
+    """Its callbacks run once, after its own commit."""
+    is_in, may_go_on, runs, committed = threading.Event(), threading.Event(), [], []
+    user = new_user()
+
+    def first():
+        runs.append("first")
+        session.add(new_user())
+        session.flush()
+        after_commit(lambda: committed.append(list(runs)))
+        is_in.set()
+        assert may_go_on.wait(10)
+
+    def second():
+        runs.append("second")
+        # A flush that fails rolls back the transaction.
+        session.add_all([user, replica(user)])
+        session.flush()
+
+    def request(work):
+        with app.app_context():
+            lanes.run(lanes.Lane.POOL, lambda: run_write(work))
+
+    with ThreadPoolExecutor(2) as pool:
+        kept = pool.submit(request, first)
+        assert is_in.wait(10)
+        lost = pool.submit(request, second)
+        with app.app_context():
+            engine = db.engine
+        until(lambda: len(unit_transactions[engine]._queue) == 1)
+        may_go_on.set()
+        assert isinstance(lost.exception(10), IntegrityError)
+        assert kept.result(10) is None
+    assert runs == ["first", "second", "first"]
+    assert committed == [runs]
+    with app.app_context(), reading():
+        assert session.scalar(select(func.count()).select_from(User)) == 1
+
+
+def replica(user):
+    other = new_user()
+    other.username = user.username
+    return other
