@@ -3,9 +3,7 @@
 import base64
 import json
 import random
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -79,22 +77,21 @@ class Log:
 
     def run(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         """Run a statement past the triggers; its parameters are question marks."""
-        if self.database.kind == "postgresql":
-            cursor = self.database.connection.execute(sql.replace("?", "%s"), values)
-            return cursor.fetchall() if cursor.description else []
-        path = self.settings.database_path
-        with closing(sqlite3.connect(path, isolation_level=None, timeout=10)) as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            triggers = connection.execute(
-                "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
-            ).fetchall()
-            for name, _ in triggers:
-                connection.execute(f"DROP TRIGGER {name}")
-            found = connection.execute(sql, values).fetchall()
-            for _, definition in triggers:
-                connection.execute(definition)
-            connection.execute("COMMIT")
-            return found
+        cursor = self.database.connection.execute(self._for_driver(sql), values)
+        return cursor.fetchall() if cursor.description else []
+
+    def _for_driver(self, sql: str) -> str:
+        return sql.replace("?", "%s") if self.database.kind == "postgresql" else sql
+
+    def put(self, table: str, rows: list[tuple[Any, ...]]) -> None:
+        """Have the table hold these rows and no others."""
+        self.run("BEGIN")
+        self.run(f"DELETE FROM {table}")
+        places = ", ".join("?" for _ in rows[0])
+        given = [[json.dumps(one) if isinstance(one, dict) else one for one in row] for row in rows]
+        insert_rows = self._for_driver(f"INSERT INTO {table} VALUES ({places})")
+        self.database.connection.cursor().executemany(insert_rows, given)
+        self.run("COMMIT")
 
     def stored(self, table: str) -> list[tuple[Any, ...]]:
         return self.run(f"SELECT * FROM {table} ORDER BY 1")
