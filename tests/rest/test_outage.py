@@ -22,6 +22,7 @@ def _stranded(request, tmp_path):
     return app.test_client()
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("method", "path"),
     [
@@ -44,6 +45,7 @@ def test_what_needs_the_database_is_unavailable(stranded, method, path):
     }
 
 
+@pytest.mark.both_databases
 def test_what_does_not_need_it_goes_on(stranded):
     assert stranded.get("/healthz").get_json() == {"status": "ok"}
     assert stranded.get("/api/v1/openapi.json").status_code == 200
