@@ -4,7 +4,6 @@ A bot reads a ticket and its comments separately. On PostgreSQL an event may com
 one, so what was read is a time, and the marks of the known events in the ``OVERLAP_MS`` before it.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, cast
@@ -12,7 +11,6 @@ from typing import Any, cast
 from sqlalchemy import ColumnElement, Table, bindparam, func, or_, select, true
 
 from app.accounts import bot_reads
-from app.accounts.bot_reads import Shown
 from app.accounts.models import BotRead
 from app.audit.catalogue import Category
 from app.audit.models import AuditEvent
@@ -116,12 +114,6 @@ def begin_reading(actor: Actor, ticket_id: str) -> Reading:
     moment = now_ms()
     rows = _LATELY.all(ticket_id=ticket_id, start=moment - OVERLAP_MS, user_id=actor.id)
     return Reading(actor.id, ticket_id, moment, "".join(row.id[-MARK:] for row in rows))
-
-
-def store(reading: Reading, parts: Iterable[Shown]) -> None:
-    """Store that the ticket or all of its comments were read, in the current transaction."""
-    for seen in parts:
-        bot_reads.store(reading.user_id, seen, read_at=reading.read_at, marks=reading.marks)
 
 
 @operation(Access.READ)

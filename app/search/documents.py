@@ -78,11 +78,6 @@ class SearchDoc:
     display_id: str | None = None
     comments: tuple[str, ...] = ()
 
-    @property
-    def length(self) -> int:
-        """The characters of its texts."""
-        return len(self.body) + sum(map(len, self.comments))
-
 
 @dataclass(frozen=True, slots=True)
 class Terms:
@@ -216,10 +211,4 @@ INSERT = (
     "INSERT INTO search_docs (id, kind) VALUES (:id, :kind) "
     "ON CONFLICT (id) DO UPDATE SET kind = excluded.kind RETURNING place"
 )
-_INSERT = Prepared(text(INSERT).bindparams(bindparam("id", type_=Id)).columns(place=BigInteger))
-
-
-def assign_document_id(doc: SearchDoc) -> int:
-    """The document id of a document; a new one if it has none."""
-    document_id: int = _INSERT.all(id=doc.id, kind=str(doc.kind))[0].place
-    return document_id
+ASSIGN_ID = Prepared(text(INSERT).bindparams(bindparam("id", type_=Id)).columns(place=BigInteger))

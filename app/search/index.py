@@ -11,7 +11,7 @@ from sqlalchemy import bindparam, delete, func, select
 
 from app.database.session import AfterCommitSignal, AnySelect, Prepared, is_postgresql, session
 from app.search import postgres, sqlite
-from app.search.documents import SearchDoc, SearchDocument, Terms, assign_document_id
+from app.search.documents import ASSIGN_ID, SearchDoc, SearchDocument, Terms
 from app.search.expressions import Expression
 from app.search.ranking import Tier, TierQuery
 
@@ -106,7 +106,7 @@ def put(doc: SearchDoc, *, may_wait: bool = True) -> None:
     document_id = document_id_of(doc.id)
     is_new = document_id is None
     if document_id is None:
-        document_id = assign_document_id(doc)
+        document_id = int(ASSIGN_ID.first(id=doc.id, kind=str(doc.kind)).place)
     _engine().write(document_id, doc, is_new=is_new, may_wait=may_wait)
     if may_wait:
         document_put.emit_after_commit()

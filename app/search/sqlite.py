@@ -27,7 +27,7 @@ from app.database.session import (
     reading,
     run_write,
 )
-from app.search.documents import MarkKind, SearchDoc, Terms, analyzed, assign_document_id
+from app.search.documents import ASSIGN_ID, MarkKind, SearchDoc, Terms, analyzed
 from app.search.expressions import All, Any, Expression, Phrase, Prefix, Term, Without, some
 from app.search.ranking import END, Tier, TierQuery
 from app.search.sources import source_of
@@ -120,7 +120,8 @@ def terms_of(doc: SearchDoc) -> None:
 
 
 def write_new(doc: SearchDoc, terms: Terms | None) -> None:
-    write(assign_document_id(doc), doc, is_new=True, may_wait=True)
+    row = ASSIGN_ID.first(id=doc.id, kind=str(doc.kind))
+    write(row.place, doc, is_new=True, may_wait=True)
 
 
 def erase(document_id: int) -> None:
@@ -176,7 +177,7 @@ def _flush_batch(document_ids: Sequence[int], known: Mapping[int, Terms]) -> Non
 
 def _add_pending(document_id: int, doc: SearchDoc) -> bool:
     """Record that a document is pending; False if it must be stored at once."""
-    if doc.length > LONGEST_PENDING:
+    if len(doc.body) + sum(map(len, doc.comments)) > LONGEST_PENDING:
         return False
     version = secrets.randbits(62)
     return bool(

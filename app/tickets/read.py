@@ -12,7 +12,7 @@ import orjson
 from sqlalchemy import ColumnElement, bindparam, func, null, select
 from sqlalchemy.orm import aliased
 
-from app.accounts.builders import user_summary
+from app.accounts.builders import UserSummary
 from app.accounts.models import User
 from app.core.actor import Access, Actor, operation
 from app.core.clock import iso, iso_or_none
@@ -180,11 +180,11 @@ def ticket_json(row: AnyRow) -> dict[str, Any]:
     """The ticket resource of a row of ``TICKETS`` or ``BODILESS``."""
     assignee = parent = None
     if row.assignee_user_id is not None:
-        assignee = user_summary(
-            row.assignee_user_id,
-            row.assignee_type,
-            row.assignee_username,
-            row.assignee_display_name,
+        assignee = UserSummary(
+            id=row.assignee_user_id,
+            type=row.assignee_type,
+            username=row.assignee_username,
+            display_name=row.assignee_display_name,
         )
     if row.parent_ticket_id is not None:
         parent = {
@@ -210,11 +210,11 @@ def ticket_json(row: AnyRow) -> dict[str, Any]:
         "assignee_user_id": row.assignee_user_id,
         "assignee": assignee,
         "reporter_user_id": row.reporter_user_id,
-        "reporter": user_summary(
-            row.reporter_user_id,
-            row.reporter_type,
-            row.reporter_username,
-            row.reporter_display_name,
+        "reporter": UserSummary(
+            id=row.reporter_user_id,
+            type=row.reporter_type,
+            username=row.reporter_username,
+            display_name=row.reporter_display_name,
         ),
         "parent_ticket_id": row.parent_ticket_id,
         "parent": parent,

@@ -55,7 +55,8 @@ def keep(
             parts.append(seen)
         else:
             with_log.append(partial(bot_reads.store, reading.user_id, seen))
-    with_log.append(partial(unread.store, reading, parts))
+    store = partial(bot_reads.store, read_at=reading.read_at, marks=reading.marks)
+    with_log.extend(partial(store, reading.user_id, one) for one in parts)
 
 
 def keep_seen(with_log: WithLog, actor: Actor, seen: Iterable[Shown]) -> None:

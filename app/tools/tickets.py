@@ -7,7 +7,7 @@ from typing import Any
 from app.accounts.bot_reads import ticket_seen
 from app.core.actor import Actor
 from app.core.clock import iso
-from app.inbox.unread import begin_reading
+from app.inbox.unread import Reading
 from app.mcp.jsonrpc import rows
 from app.mcp.parameters import (
     CREATE_ONCE,
@@ -233,7 +233,8 @@ def create_ticket(call: ToolCall) -> dict[str, Any]:
     created = creating.create_breakdown(
         call.actor, project, children=children, relations=related, **fields
     )
-    reading = begin_reading(call.actor, created.ticket.id)
+    # Nobody else did anything on it.
+    reading = Reading(call.actor.id, created.ticket.id, created.ticket.updated_at, marks="")
     keep(call.with_log, reading, version=created.ticket.updated_at, comments=())
     for child in created.children:
         keep_seen(call.with_log, call.actor, ticket_seen(child.id, child.updated_at))
