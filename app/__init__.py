@@ -9,7 +9,7 @@ from flask_migrate import Migrate
 
 from app import cli, registry
 from app.accounts import arrival, identity, tones
-from app.config import Settings, settings_at_hand
+from app.config import Settings
 from app.core import ids, lanes, logs, measuring
 from app.core.actor import ANONYMOUS
 from app.core.errors import RequestMisdirected
@@ -17,7 +17,7 @@ from app.core.ids import request_id
 from app.database import schema
 from app.database.connect import engine_options, prepare
 from app.database.session import db
-from app.http.current import current_g, current_request
+from app.http.current import current_g, current_request, settings_at_hand
 from app.http.flask_app import Docket, HideTokens, OrjsonProvider, add_missing
 from app.integrations import endpoint
 from app.mcp import blueprint as mcp

@@ -9,6 +9,7 @@ import os
 import re
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
 from typing import Self
 from urllib.parse import urlsplit
@@ -19,7 +20,6 @@ from app import environment as read
 from app import messages
 from app.core.own_address import OwnAddress
 from app.environment import Environment, SettingsError
-from app.http.current import application
 
 ROOT = Path(__file__).resolve().parent.parent
 VERSION = "0.2.0"
@@ -269,12 +269,13 @@ class Settings:
         """For what is being received; in ``files_dir``, so that a file can be moved there."""
         return self.files_dir / "incoming"
 
-    @property
+    # Every request asks for this and the next.
+    @cached_property
     def own_address(self) -> OwnAddress:
         own = self.base_url if self.has_base_url else None
         return OwnAddress(own, self.port, tuple(self.allowed_hosts.split(",")))
 
-    @property
+    @cached_property
     def is_https(self) -> bool:
         return self.base_url.startswith("https://")
 
@@ -326,9 +327,3 @@ def is_loopback(host_name: str) -> bool:
 
 def _own_address(host: str, port: int) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
-def settings_at_hand() -> Settings:
-    """The settings of the current application."""
-    settings: Settings = application().config["SETTINGS"]
-    return settings

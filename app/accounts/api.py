@@ -16,7 +16,6 @@ from app.accounts.schemas import (
     UserPatch,
 )
 from app.accounts.sessions import OpenedSession, Peer
-from app.config import settings_at_hand
 from app.core.clock import iso
 from app.core.errors import (
     Conflict,
@@ -30,6 +29,7 @@ from app.core.errors import (
     PasswordUnchanged,
     RateLimited,
 )
+from app.http.current import settings_at_hand
 from app.rest.fields import EmptyBody, PageQuery
 from app.rest.routing import NO_CONTENT, Answer, Api, Call, Caller, Cookie, created
 

@@ -10,8 +10,9 @@ import orjson
 from flask import Request, Response
 
 from app.accounts import identity
-from app.config import Settings, settings_at_hand
+from app.config import Settings
 from app.core.clock import MINUTE_MS, now_ms
+from app.http.current import settings_at_hand
 
 PROBE = "X-Docket-Probe"
 ARRIVED = "X-Docket-Arrived"

@@ -4,13 +4,13 @@ import click
 from flask.cli import with_appcontext
 
 from app.accounts import messages, setup
-from app.config import settings_at_hand
 from app.core import ids
 from app.core.actor import SYSTEM
 from app.core.errors import DomainError
 from app.core.ids import request_id
 from app.database import schema
 from app.database.session import reading
+from app.http.current import settings_at_hand
 
 
 @click.command("setup-admin")

@@ -20,12 +20,12 @@ from sqlalchemy import bindparam, delete, literal, or_, select, true, update
 from app.accounts import credentials, failure_windows, read_notes, throttle
 from app.accounts.models import BotMode, BotToken, User, UserSession, Workspace
 from app.audit.service import Target, record
-from app.config import Settings, settings_at_hand
+from app.config import Settings
 from app.core.actor import ANONYMOUS, Actor, ActorKind
 from app.core.clock import MINUTE_MS, now_ms
 from app.core.errors import AmbiguousCredentials, Forbidden, InvalidCredentials, Unavailable
 from app.database.session import Prepared, run_write, session
-from app.http.current import current_g, current_request
+from app.http.current import current_g, current_request, settings_at_hand
 from app.rest.routing import Caller
 
 log = logging.getLogger(__name__)

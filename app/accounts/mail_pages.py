@@ -5,10 +5,9 @@ from flask import Blueprint, Response
 from app.accounts import invitations, mailing, messages
 from app.accounts.pages import peer
 from app.accounts.schemas import ForgotPasswordBody
-from app.config import settings_at_hand
 from app.core.errors import NotFound, RateLimited
 from app.database.session import reading, run_write
-from app.http.current import current_request
+from app.http.current import current_request, settings_at_hand
 from app.http.flask_app import FAILED, SEGMENT_KEY
 from app.mail import outbox
 from app.web.forms import Form, attempt, load_form

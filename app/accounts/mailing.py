@@ -8,12 +8,12 @@ from app.accounts import credentials, emails, messages, password_links
 from app.accounts.login import human_actor
 from app.accounts.models import User, UserType
 from app.audit.service import Target, record
-from app.config import settings_at_hand
 from app.core.actor import SYSTEM, Access, Actor, operation
 from app.core.clock import DAY_MS, HOUR_MS, now_ms
 from app.core.errors import Conflict, NotFound, RateLimited
 from app.core.logs import REDACTED
 from app.database.session import session
+from app.http.current import settings_at_hand
 from app.mail import outbox, writing
 from app.mail.models import Mail, MailKind
 from app.mail.writing import Letter

@@ -12,9 +12,9 @@ from app.accounts.models import User
 from app.accounts.passkey_schemas import PasskeyLogin
 from app.accounts.schemas import ChangePasswordBody, CodeBody, LoginBody, SetupBody, UserPatch
 from app.accounts.sessions import OpenedSession, Peer
-from app.config import settings_at_hand
 from app.core.errors import Forbidden, InvalidCredentials, NotFound, RateLimited
 from app.database.session import reading
+from app.http.current import settings_at_hand
 from app.mail import outbox
 from app.web import choices, guard
 from app.web.forms import Form, attempt, load_form

@@ -12,7 +12,6 @@ from app.accounts.passkey_schemas import (
 )
 from app.accounts.passkeys import PasskeyChallenge, passkey_json
 from app.accounts.schemas import CurrentPasswordBody, LoginOut
-from app.config import settings_at_hand
 from app.core.errors import (
     Conflict,
     CurrentPasswordInvalid,
@@ -22,6 +21,7 @@ from app.core.errors import (
     NotFound,
     RateLimited,
 )
+from app.http.current import settings_at_hand
 from app.rest.fields import EmptyBody, PageQuery
 from app.rest.routing import NO_CONTENT, Answer, Api, Call, created
 

@@ -6,8 +6,8 @@ from app.accounts import ceremonies, passkeys, second_factor
 from app.accounts.pages import peer
 from app.accounts.passkey_schemas import PasskeyCreate, PasskeyPatch
 from app.accounts.schemas import CurrentPasswordBody
-from app.config import settings_at_hand
 from app.database.session import reading
+from app.http.current import settings_at_hand
 from app.web.forms import Form, attempt, load_form, submit
 from app.web.guard import actor
 from app.web.render import go, page

@@ -10,11 +10,10 @@ from app.accounts.pages import enter, peer
 from app.accounts.password_links import IssuedLink
 from app.accounts.schemas import ChoosePasswordBody, InvitationBody
 from app.accounts.sessions import OpenedSession
-from app.config import settings_at_hand
 from app.core.actor import Actor
 from app.core.errors import Conflict, InvalidField, NotFound
 from app.database.session import reading
-from app.http.current import current_request
+from app.http.current import current_request, settings_at_hand
 from app.http.flask_app import SEGMENT_KEY
 from app.mail import outbox
 from app.web.forms import Form, attempt, load_form, submit

@@ -10,8 +10,8 @@ from app.accounts.schemas import (
     RecoveryCodesOut,
     SecondFactorStatusOut,
 )
-from app.config import settings_at_hand
 from app.core.errors import Conflict, CurrentPasswordInvalid, InvalidField, RateLimited
+from app.http.current import settings_at_hand
 from app.rest.routing import NO_CONTENT, Answer, Api, Call
 
 OWN = "/users/me/totp"

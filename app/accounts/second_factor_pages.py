@@ -8,9 +8,9 @@ from app.accounts import second_factor
 from app.accounts.pages import peer
 from app.accounts.schemas import CodeBody, CurrentPasswordBody, PasswordAndCodeBody
 from app.accounts.second_factor import NewFactor
-from app.config import settings_at_hand
 from app.core.errors import Conflict
 from app.database.session import reading
+from app.http.current import settings_at_hand
 from app.web.forms import Form, attempt, load_form, submit
 from app.web.guard import actor
 from app.web.render import go, page

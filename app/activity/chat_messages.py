@@ -10,9 +10,10 @@ from app.accounts.models import User, UserType
 from app.activity import messages
 from app.activity.sentences import as_mapping, in_words
 from app.audit.models import AuditEvent
-from app.config import Settings, settings_at_hand
+from app.config import Settings
 from app.core.actor import ActorKind
 from app.database.session import AnyRow, session
+from app.http.current import settings_at_hand
 from app.projects.models import Project
 from app.tickets.models import Ticket
 from app.web.wiki_addresses import address_of

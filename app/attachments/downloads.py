@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 from app.attachments import messages
 from app.attachments.service import SeenFile
-from app.config import settings_at_hand
 from app.core.errors import NotFound, Unavailable
 from app.files.images import THUMBNAIL_TYPE
 from app.files.models import StoredFile
 from app.files.store import ContentMissing, store_of
+from app.http.current import settings_at_hand
 from app.http.sending import Download
 
 log = logging.getLogger(__name__)

@@ -7,7 +7,6 @@ from flask import Blueprint, Response
 
 from app.attachments import downloads, messages, service
 from app.attachments.service import SeenFile
-from app.config import settings_at_hand
 from app.core.actor import Actor
 from app.core.errors import DomainError, InvalidField, RequestInvalid, RequestTooLarge
 from app.core.lanes import Lane, require
@@ -15,7 +14,7 @@ from app.database.session import reading
 from app.files.adding import FIELD, PreparedFile
 from app.files.listing import ListedFile
 from app.files.store import incoming
-from app.http.current import current_request
+from app.http.current import current_request, settings_at_hand
 from app.http.multipart import ReceivedFile, received_form
 from app.http.sending import Download, send
 from app.projects.loaders import visible

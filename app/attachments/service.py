@@ -7,7 +7,6 @@ from typing import Any
 from sqlalchemy import or_, select
 
 from app.audit.service import Target, record
-from app.config import settings_at_hand
 from app.core.actor import Access, Actor, operation
 from app.core.errors import DomainError, Forbidden, NotFound, Unavailable
 from app.database.pagination import Page, page
@@ -16,6 +15,7 @@ from app.files import adding
 from app.files.adding import PreparedFile
 from app.files.listing import FILES, described, files_json
 from app.files.models import FileContent, StoredFile
+from app.http.current import settings_at_hand
 from app.http.multipart import ReceivedFile
 from app.tickets import bot_rules
 from app.tickets import loaders as tickets

@@ -4,8 +4,8 @@ from app.accounts.builders import bot_json
 from app.accounts.schemas import BotOut
 from app.bots import service
 from app.bots.schemas import BotCreate, BotPatch, BotWithTokenOut
-from app.config import settings_at_hand
 from app.core.errors import Conflict, InvalidField, NotFound
+from app.http.current import settings_at_hand
 from app.rest.fields import EmptyBody, PageQuery
 from app.rest.routing import NO_CONTENT, Answer, Api, Call, created
 

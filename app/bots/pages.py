@@ -14,12 +14,12 @@ from app.bots.clients import CLIENTS
 from app.bots.rules import keys_of, may_do
 from app.bots.schemas import BotCreate
 from app.bots.service import IssuedBot
-from app.config import settings_at_hand
 from app.core.actor import Access, Actor, operation
 from app.core.clock import HOUR_MS, now_ms
 from app.core.errors import Conflict, Gone, InvalidField, NotFound
 from app.core.ids import as_uuid
 from app.database.session import Prepared, reading
+from app.http.current import settings_at_hand
 from app.projects.loaders import SeenProject
 from app.projects.pages import offered_projects, project_of
 from app.tickets import service as tickets_service

@@ -13,10 +13,10 @@ from app.audit import checkpoints
 from app.audit.catalogue import EVENTS
 from app.audit.models import AuditEvent
 from app.commands import messages
-from app.config import settings_at_hand
 from app.core.actor import SYSTEM
 from app.core.ids import as_uuid
 from app.database.session import AnySelect, reading, session
+from app.http.current import settings_at_hand
 from app.jobs import verifying
 from app.jobs.checkpointing import FILE, make
 

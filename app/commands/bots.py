@@ -9,10 +9,11 @@ from app.accounts.models import BotMode
 from app.bots import service
 from app.commands import AS, JSON_LINES, PAGE_SIZE, all_rows, messages
 from app.commands.rewind import rewind
-from app.config import Settings, settings_at_hand
+from app.config import Settings
 from app.core.actor import SYSTEM
 from app.core.clock import iso
 from app.database.session import reading, run_write
+from app.http.current import settings_at_hand
 from app.projects.command_line import acting_human, bot_id_of, live_project_id
 
 

@@ -7,9 +7,9 @@ import orjson
 from flask import current_app
 
 from app.commands import AS, JSON_LINES, PAGE_SIZE, all_rows, messages
-from app.config import settings_at_hand
 from app.core.actor import SYSTEM
 from app.database.session import reading, run_write
+from app.http.current import settings_at_hand
 from app.mcp.registry import Catalog
 from app.projects import service
 from app.projects.command_line import acting_human

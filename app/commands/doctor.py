@@ -15,7 +15,7 @@ from app.accounts import arrival
 from app.accounts.models import User, UserType, Workspace
 from app.commands import messages
 from app.commands.secrets import lost_second_factors, lost_secrets, under_previous_key
-from app.config import Settings, settings_at_hand
+from app.config import Settings
 from app.core.clock import MINUTE_MS, iso, now_ms
 from app.core.errors import Unavailable
 from app.database import schema
@@ -23,6 +23,7 @@ from app.database.failures import outage_in_words
 from app.database.session import reading, session
 from app.files import copying
 from app.files.store import ContentMissing, store_of
+from app.http.current import settings_at_hand
 from app.jobs.sweeping import SWEEPERS, SweeperLease
 from app.mail import smtp
 from app.sign_on.provider import provider_of

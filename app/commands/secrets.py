@@ -15,11 +15,11 @@ from app.accounts.models import SecondFactor
 from app.audit import checkpoints
 from app.audit.checkpoints import AuditCheckpoint
 from app.commands import messages, server_stopped
-from app.config import settings_at_hand
 from app.core.clock import iso
 from app.database import idempotency
 from app.database.session import reading, run_write, session
 from app.environment import replace_kept_secret
+from app.http.current import settings_at_hand
 from app.integrations import service as integrations
 from app.integrations.models import CodeConnection
 from app.webhooks import service as webhooks

@@ -11,11 +11,11 @@ from app.accounts import users as verbs
 from app.accounts.models import LoginBucket, User, UserType
 from app.accounts.throttle import LIMIT, SITE_LIMIT, WINDOW_MS, Bucket, buckets_of
 from app.commands import JSON_LINES, PAGE_SIZE, all_rows, messages
-from app.config import settings_at_hand
 from app.core import text
 from app.core.actor import SYSTEM
 from app.core.clock import iso, now_ms
 from app.database.session import reading, run_write, session
+from app.http.current import settings_at_hand
 
 PASSWORD = click.option(
     "--password",

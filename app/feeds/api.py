@@ -1,9 +1,9 @@
 """REST endpoints of one's own feeds; humans only."""
 
-from app.config import settings_at_hand
 from app.core.errors import Gone, InvalidField, NotFound
 from app.feeds import service
 from app.feeds.schemas import FeedCreate, FeedOut, FeedWithAddressOut
+from app.http.current import settings_at_hand
 from app.rest.fields import PageQuery
 from app.rest.routing import NO_CONTENT, Answer, Api, Call, created
 

@@ -5,14 +5,13 @@ from collections.abc import Callable
 
 from flask import Blueprint, Response, g, request
 
-from app.config import settings_at_hand
 from app.core.errors import InvalidField, NotFound
 from app.core.etag import matches
 from app.database.session import reading
 from app.feeds import messages, service, writing
 from app.feeds.models import FeedKind
 from app.feeds.service import OpenedFeed
-from app.http.current import current_request
+from app.http.current import current_request, settings_at_hand
 from app.http.flask_app import FAILED, SEGMENT_KEY
 from app.projects.loaders import visible_by_key
 from app.projects.pages import offered_projects

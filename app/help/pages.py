@@ -8,8 +8,8 @@ import orjson
 from flask import Blueprint, Response, abort, current_app
 
 from app.bots.clients import CLIENTS
-from app.config import settings_at_hand
 from app.help import messages, samples
+from app.http.current import settings_at_hand
 from app.mcp.registry import Catalog
 from app.web.guard import public
 from app.web.render import page

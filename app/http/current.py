@@ -1,4 +1,4 @@
-"""The current request, application and ``g``, without Flask's proxies, and the reading of bodies.
+"""The current request, application, settings and ``g``, without Flask's proxies, and bodies.
 
 A proxy takes a microsecond for each access, and a request has dozens. Outside a request or an
 application these raise RuntimeError, as Flask does.
@@ -9,6 +9,7 @@ from typing import Any, cast
 from flask import Flask, Request, current_app, g, request
 from werkzeug.local import LocalProxy
 
+from app.config import Settings
 from app.core.errors import RequestTooLarge
 
 # The limit of bodies on what needs no login.
@@ -23,6 +24,12 @@ _g = cast("LocalProxy[Any]", g)
 
 def application() -> Flask:
     return _application._get_current_object()
+
+
+def settings_at_hand() -> Settings:
+    """The settings of the current application."""
+    settings: Settings = application().config["SETTINGS"]
+    return settings
 
 
 def current_request() -> Request:

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from app.config import settings_at_hand
 from app.core.errors import Conflict, InvalidField, NotFound
+from app.http.current import settings_at_hand
 from app.integrations import service
 from app.integrations.models import CodeConnection
 from app.integrations.schemas import (

@@ -4,9 +4,9 @@ import json
 
 import click
 
-from app.config import settings_at_hand
 from app.core import text
 from app.database.session import reading, session
+from app.http.current import settings_at_hand
 from app.integrations import messages
 from app.integrations.models import CodeConnection
 from app.integrations.service import SHOWN, connection_json

@@ -13,12 +13,11 @@ from flask import Blueprint, Request, Response
 
 from app.accounts import failure_windows, identity, throttle
 from app.audit.service import record_refusal
-from app.config import settings_at_hand
 from app.core.actor import ANONYMOUS
 from app.core.errors import DomainError, NotFound, one_error
 from app.core.ids import as_uuid
 from app.database.session import reading, run_write, session
-from app.http.current import current_g, current_request, read_body
+from app.http.current import current_g, current_request, read_body, settings_at_hand
 from app.http.flask_app import FAILED
 from app.integrations import messages, receiving, service, signatures
 from app.integrations.models import CodeConnection, Forge

@@ -5,10 +5,10 @@ from typing import Any
 from flask import Blueprint, Response, g, request
 from sqlalchemy import select
 
-from app.config import settings_at_hand
 from app.core.actor import Actor
 from app.core.ids import as_uuid
 from app.database.session import reading, session
+from app.http.current import settings_at_hand
 from app.integrations import messages, service
 from app.integrations.models import Forge
 from app.integrations.schemas import IntegrationCreate, IntegrationPatch

@@ -16,7 +16,7 @@ from app.accounts.models import BotRead, LoginBucket, PasswordLink, UsedToken, U
 from app.accounts.throttle import WINDOW_MS
 from app.audit.models import AuditEvent, ToolInvocation
 from app.audit.service import Target, record
-from app.config import Settings, settings_at_hand
+from app.config import Settings
 from app.core.actor import SYSTEM
 from app.core.clock import DAY_MS, MINUTE_MS, now_ms
 from app.database.columns import Moment, short_text
@@ -24,6 +24,7 @@ from app.database.idempotency import IdempotencyRecord
 from app.database.locks import Lock, acquire, database_ms
 from app.database.session import Base, run_write, session
 from app.files.sweeping import ContentSweep
+from app.http.current import settings_at_hand
 from app.integrations.models import CodeChange, CodeCheck, CodeConnection, CodeDelivery
 from app.jobs import messages
 from app.mail.models import Mail, MailState

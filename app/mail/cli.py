@@ -2,8 +2,8 @@
 
 import click
 
-from app.config import settings_at_hand
 from app.core import ids
+from app.http.current import settings_at_hand
 from app.mail import messages, outbox, writing
 from app.mail.outbox import HeldMail, Outcome
 from app.mail.smtp import Addressed, send_all

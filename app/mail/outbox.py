@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from sqlalchemy import case, delete, func, or_, select
 
-from app.config import settings_at_hand
 from app.core import ids
 from app.core.actor import Access, Actor, operation
 from app.core.clock import HOUR_MS, MINUTE_MS, now_ms
@@ -20,6 +19,7 @@ from app.core.logs import scrub
 from app.database.locks import Lock, acquire
 from app.database.pagination import Page, page
 from app.database.session import AfterCommitSignal, session
+from app.http.current import settings_at_hand
 from app.mail import writing
 from app.mail.models import Mail, MailKind, MailState
 

@@ -15,12 +15,12 @@ from werkzeug.datastructures import MIMEAccept
 from werkzeug.http import parse_accept_header
 
 from app.audit.service import record_refusal
-from app.config import Settings, settings_at_hand
+from app.config import Settings
 from app.core.actor import Actor
 from app.core.errors import InvalidCredentials, RequestTooLarge, Unavailable
 from app.database.failures import is_outage
 from app.database.session import reading
-from app.http.current import current_g, current_request, read_body
+from app.http.current import current_g, current_request, read_body, settings_at_hand
 from app.http.flask_app import SEGMENT_KEY, Reply
 from app.mcp import messages
 from app.mcp.jsonrpc import (

@@ -11,13 +11,13 @@ from prometheus_client.registry import Collector
 from sqlalchemy import Text, cast, func, select, text
 
 from app.accounts.models import UserSession
-from app.config import Settings, settings_at_hand
+from app.config import Settings
 from app.core.clock import now_ms
 from app.core.errors import InvalidCredentials, Unauthenticated, Unavailable
 from app.core.ids import created_ms
 from app.core.lanes import Lane, require
 from app.database.session import is_postgresql, reading, session
-from app.http.current import current_request
+from app.http.current import current_request, settings_at_hand
 from app.mail import outbox as mail
 from app.metrics import messages, recording
 from app.webhooks.models import OutboxEntry, OutboxState

@@ -7,10 +7,10 @@ from sqlalchemy import select
 from app.accounts.login import human_actor
 from app.accounts.mailing import person_of
 from app.accounts.models import User
-from app.config import settings_at_hand
 from app.core.actor import Actor
 from app.core.ids import id_at
 from app.database.session import session
+from app.http.current import settings_at_hand
 from app.inbox import inbox_page
 from app.inbox import service as inbox
 from app.inbox.mentions import mention_of

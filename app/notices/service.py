@@ -12,7 +12,6 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from app.accounts import emails
 from app.accounts.models import User
-from app.config import settings_at_hand
 from app.core import text
 from app.core.actor import Access, Actor, operation
 from app.core.clock import now_ms
@@ -21,6 +20,7 @@ from app.core.ids import as_uuid
 from app.core.logs import REDACTED
 from app.database.columns import Id, Moment, one_of, short_text
 from app.database.session import Base, session
+from app.http.current import settings_at_hand
 from app.notices import messages
 
 # The hour of the daily mail.

@@ -14,7 +14,7 @@ from flask import Blueprint, Request, Response, current_app
 from sqlalchemy import text as sqlalchemy_text
 
 from app.audit.service import record_refusal
-from app.config import Settings, settings_at_hand
+from app.config import Settings
 from app.core import json_parsing, text
 from app.core.actor import ANONYMOUS, Access, Actor
 from app.core.errors import (
@@ -29,7 +29,7 @@ from app.core.etag import matches
 from app.core.lanes import Lane, require
 from app.database import idempotency
 from app.database.session import reading, run_write, session
-from app.http.current import PUBLIC_BYTES, current_g, current_request, read_body
+from app.http.current import PUBLIC_BYTES, current_g, current_request, read_body, settings_at_hand
 from app.http.multipart import received_form
 from app.http.sending import Download, send
 from app.rest import fields, messages

@@ -9,10 +9,10 @@ from app.accounts.password_links import IssuedLink
 from app.accounts.people_pages import invite_from_form, link_of, ways_to_invite
 from app.bots.pages import create_from_form, reveal_of
 from app.bots.service import IssuedBot
-from app.config import settings_at_hand
 from app.core.actor import Actor
 from app.core.errors import Conflict, NotFound
 from app.database.session import reading
+from app.http.current import settings_at_hand
 from app.projects import samples
 from app.projects import service as projects
 from app.projects.schemas import ProjectCreate

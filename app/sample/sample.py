@@ -14,11 +14,12 @@ from app.accounts.identity import bot_as_actor
 from app.accounts.models import BotMode, User, UserType
 from app.audit.models import AuditEvent
 from app.bots import service as bots
-from app.config import Settings, settings_at_hand
+from app.config import Settings
 from app.core.actor import Access, Actor, operation
 from app.core.clock import iso, now_ms
 from app.core.errors import Conflict, NotFound
 from app.database.session import reading, run_write, session
+from app.http.current import settings_at_hand
 from app.projects import labels
 from app.projects import service as projects
 from app.projects.command_line import acting_human

@@ -8,12 +8,12 @@ from flask.cli import with_appcontext
 
 from app.accounts import setup
 from app.accounts.login import human_actor
-from app.config import settings_at_hand
 from app.core import ids
 from app.core.actor import SYSTEM
 from app.core.errors import DomainError
 from app.core.ids import request_id
 from app.database.session import run_write
+from app.http.current import settings_at_hand
 from app.sample.sample import load_sample
 from app.serving import messages
 from app.serving.parent import prepare_database, serve

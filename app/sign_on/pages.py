@@ -6,9 +6,10 @@ from flask import Blueprint, Response, jsonify, request
 
 from app.accounts.pages import enter, peer, set_cookie, show_login
 from app.accounts.sessions import OpenedSession
-from app.config import Settings, settings_at_hand
+from app.config import Settings
 from app.core.errors import Conflict, NotFound, RateLimited
 from app.database.session import reading
+from app.http.current import settings_at_hand
 from app.sign_on import flow, identities, logout, messages, service
 from app.sign_on.requests import ProviderFailure
 from app.sign_on.service import Arrived, Departure, SignOnRefused

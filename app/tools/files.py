@@ -5,7 +5,6 @@ from typing import Any
 
 from app.attachments import service
 from app.attachments.service import SeenFile
-from app.config import settings_at_hand
 from app.core.actor import Actor
 from app.core.errors import InvalidField, Unavailable
 from app.core.lanes import Lane
@@ -14,6 +13,7 @@ from app.files.images import THUMBNAIL_TYPE
 from app.files.listing import FILES, files_json
 from app.files.models import StoredFile
 from app.files.store import ContentMissing, store_of
+from app.http.current import settings_at_hand
 from app.mcp.registry import Resource, ResourceContent, ResourceKind, WithLog
 from app.tickets.models import Comment
 from app.tools import messages

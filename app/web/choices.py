@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from flask import Response, has_request_context
 
-from app.config import settings_at_hand
-from app.http.current import current_request
+from app.http.current import current_request, settings_at_hand
 
 YEAR = 365 * 24 * 3600
 # The values of each choice by the name of its cookie; the first is the default.

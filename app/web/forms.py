@@ -13,7 +13,6 @@ from flask import request
 from marshmallow import Schema, ValidationError, fields
 from werkzeug.datastructures import MultiDict
 
-from app.config import settings_at_hand
 from app.core import text
 from app.core.actor import Actor
 from app.core.errors import (
@@ -28,6 +27,7 @@ from app.core.errors import (
     RequestInvalid,
 )
 from app.database import idempotency
+from app.http.current import settings_at_hand
 from app.web.guard import write
 
 KEY = "idempotency_key"

@@ -17,9 +17,8 @@ from jinja2 import Environment, FileSystemBytecodeCache
 from markupsafe import Markup
 from werkzeug.urls import iri_to_uri
 
-from app.config import settings_at_hand
 from app.core.ids import request_id
-from app.http.current import current_g
+from app.http.current import current_g, settings_at_hand
 from app.http.flask_app import Reply
 from app.web import choices, page_cache
 from app.web.compression import accepts_gzip

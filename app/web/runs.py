@@ -4,10 +4,9 @@ import hashlib
 import hmac
 from typing import Any
 
-from app.config import settings_at_hand
 from app.core.actor import Actor
 from app.core.ids import request_id
-from app.http.current import current_g
+from app.http.current import current_g, settings_at_hand
 
 _ID_LENGTH = 36
 

@@ -12,9 +12,9 @@ from sqlalchemy import bindparam, select
 from app.accounts.models import User
 from app.audit.models import AuditEvent
 from app.audit.service import WORKSPACE_ID
-from app.config import settings_at_hand
 from app.core.clock import iso
 from app.database.session import AnyRow, session
+from app.http.current import settings_at_hand
 from app.tickets.models import Ticket
 from app.webhooks import chats, messages
 from app.webhooks.chats import ChatMessage, message

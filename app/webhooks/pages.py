@@ -10,11 +10,11 @@ from flask import Blueprint, Response, g, request
 from sqlalchemy import select
 
 from app.audit.catalogue import EVENTS, SUBJECTS
-from app.config import settings_at_hand
 from app.core.actor import Actor
 from app.core.clock import DAY_MS, HOUR_MS, now_ms
 from app.core.errors import Conflict, InvalidField
 from app.database.session import reading, session
+from app.http.current import settings_at_hand
 from app.projects.models import Project
 from app.projects.pages import offered_projects
 from app.web.forms import Form, load_form, submit

@@ -5,8 +5,8 @@ import json
 import pytest
 from sqlalchemy import func, select, update
 
-from app.config import settings_at_hand
 from app.database.session import session
+from app.http.current import settings_at_hand
 from app.integrations.models import CodeChange, CodeCheck, CodeDelivery
 from app.jobs.sweeping import SWEEPERS
 from tests.integrations.deliveries import SECRET, Connected, checked, pull_request

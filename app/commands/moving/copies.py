@@ -16,13 +16,14 @@ from sqlalchemy.exc import DBAPIError
 from app.commands import server_stopped
 from app.commands.moving import messages
 from app.commands.secrets import lost_second_factors, lost_secrets
-from app.config import MOVED, Settings, settings_at_hand
+from app.config import MOVED, Settings
 from app.database import schema
 from app.database.session import db, reading
 from app.environment import database_url
 from app.exporting.copying import copy_table, count, tables
 from app.files.copying import copied
 from app.files.store import FolderStore, Store, incoming, store_of
+from app.http.current import settings_at_hand
 from app.search import reindexing
 
 FACTORY = "APP_FACTORY"

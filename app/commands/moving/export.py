@@ -16,7 +16,7 @@ from app.accounts import bot_reads
 from app.accounts.models import BotReader, RecoveryCode, SecondFactor, User, UserType
 from app.commands import server_stopped
 from app.commands.moving import messages
-from app.config import Settings, settings_at_hand
+from app.config import Settings
 from app.core.clock import now_ms
 from app.database import schema
 from app.database.session import reading, session, transaction
@@ -27,6 +27,7 @@ from app.exporting.markdown import ExportScope, files
 from app.files.copying import copied
 from app.files.models import FileContent
 from app.files.store import FolderStore, incoming, store_of
+from app.http.current import settings_at_hand
 from app.integrations import service as integrations
 from app.integrations.models import CodeConnection
 from app.search import reindexing

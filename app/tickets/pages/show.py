@@ -7,9 +7,9 @@ from typing import Any
 
 from flask import Response, g, request
 
-from app.config import settings_at_hand
 from app.core.errors import Gone
 from app.database.session import reading
+from app.http.current import settings_at_hand
 from app.tickets import page_queries, relations, service, stream_queries
 from app.tickets.page_queries import TicketPageData
 from app.tickets.pages import messages, past, stream
