@@ -17,7 +17,7 @@ from app.accounts import bot_reads, read_notes
 from app.accounts.bot_reads import Shown
 from app.accounts.read_notes import NotedRead, Notes
 from app.audit.models import AuditEvent
-from app.audit.receipts import ReceiptAnswer
+from app.audit.receipt_answers import ReceiptAnswer
 from app.database.session import reading, run_write, session
 
 BATCH = 200

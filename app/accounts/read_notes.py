@@ -20,7 +20,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from app.accounts import bot_reads
 from app.accounts.bot_reads import Shown
 from app.accounts.models import BotReader
-from app.audit.receipts import ReceiptAnswer
+from app.audit.receipt_answers import ReceiptAnswer
 from app.core import ids
 from app.core.clock import now_ms
 from app.database.locks import database_ms

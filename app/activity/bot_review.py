@@ -13,7 +13,8 @@ from app.activity.bot_activity import bot_named
 from app.audit.catalogue import REVERSIBLE, UNDO_OF, Category
 from app.audit.models import AuditEvent, ToolInvocation
 from app.audit.reading_status import lacks_reading, receipt_json
-from app.audit.receipts import Receipt, with_answers
+from app.audit.receipt_answers import with_answers
+from app.audit.receipts import Receipt
 from app.core import ids
 from app.core.actor import Access, Actor, operation
 from app.core.clock import DAY_MS, now_ms

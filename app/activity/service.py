@@ -10,7 +10,7 @@ from app.audit import checkpoints
 from app.audit.catalogue import Category
 from app.audit.models import AuditEvent, ToolInvocation
 from app.audit.reading_status import receipt_json
-from app.audit.receipts import answered_receipt
+from app.audit.receipt_answers import answered_receipt
 from app.core import text
 from app.core.actor import Access, Actor, operation
 from app.core.clock import iso

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from sqlalchemy import Table, insert
 
-from app.audit import receipts
+from app.audit import receipt_answers, receipts
 from app.audit.catalogue import EVENTS, IMPORTED, UNDO_OF, Category
 from app.audit.models import AuditEvent
 from app.core import ids
@@ -153,7 +153,9 @@ def record(actor: Actor, event_type: str, target: Target, /, **payload: Any) -> 
         created_at=ids.created_ms(event_id),
         receipt=receipt,
     )
-    receipts.ask(event_id, receipt)
+    other_readers = receipt.get("other_readers") if receipt is not None else None
+    if other_readers:
+        receipt_answers.ask(event_id, other_readers)
     recorded = Recorded(event_id, event_type, target)
     for listener in _listeners:
         listener(recorded)

@@ -13,7 +13,7 @@ from app.activity.bot_review import References, undone_of
 from app.activity.pages.audit_filters import address
 from app.activity.pages.bot_review import ReviewedChange, reviewed_change
 from app.activity.sentences import as_mapping
-from app.audit.receipts import with_answers
+from app.audit.receipt_answers import with_answers
 from app.core.actor import Actor
 from app.core.errors import Conflict, DomainError, Gone, InvalidField, NotFound
 from app.core.ids import as_uuid

@@ -10,7 +10,7 @@ from app.accounts.builders import UserSummary, user_summary
 from app.accounts.models import User, UserType
 from app.audit.catalogue import UNDO_OF, Category
 from app.audit.models import AuditEvent, ToolInvocation
-from app.audit.receipts import with_answers
+from app.audit.receipt_answers import with_answers
 from app.database.session import Prepared
 from app.projects.models import Label
 from app.tickets import links, reactions

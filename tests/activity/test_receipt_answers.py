@@ -5,7 +5,7 @@ from sqlalchemy import select
 
 from app.accounts import read_notes
 from app.accounts.answering import answer_receipts
-from app.audit.receipts import ReceiptAnswer
+from app.audit.receipt_answers import ReceiptAnswer
 from app.core.clock import now_ms
 from app.database.session import reading, session
 from tests.activity.changes import change, comment

@@ -28,7 +28,7 @@ from app.activity.requests import HOUSEKEEPING, list_requests
 from app.activity.sentences import in_words
 from app.audit.catalogue import EVENTS, SUBJECTS, Category, may_be_undone
 from app.audit.models import AuditEvent
-from app.audit.receipts import answered_receipt
+from app.audit.receipt_answers import answered_receipt
 from app.core.actor import Actor
 from app.core.clock import DAY_MS, iso, now_ms
 from app.core.errors import InvalidField
