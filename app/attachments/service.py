@@ -17,8 +17,8 @@ from app.files.listing import FILES, described, files_json
 from app.files.models import FileContent, StoredFile
 from app.http.current import settings_at_hand
 from app.http.multipart import ReceivedFile
-from app.tickets import bot_rules
 from app.tickets import loaders as tickets
+from app.tickets import runaways
 from app.tickets.discussion import discussed
 from app.tickets.models import Comment
 from app.wiki import loaders as wiki
@@ -68,7 +68,7 @@ def add_to_ticket(actor: Actor, reference: str, file: PreparedFile | None) -> di
     """Add a file to a ticket. Raises InvalidField ``quota_exceeded``."""
     ticket = tickets.writable(actor, reference)
     added = _add(actor, file, tickets.target(ticket), ticket_id=ticket.id)
-    bot_rules.count_creation(actor, ticket.project_id)
+    runaways.count_creation(actor, ticket.project_id)
     return added
 
 
@@ -80,7 +80,7 @@ def add_to_comment(actor: Actor, comment_id: str, file: PreparedFile | None) -> 
         raise Forbidden("not_author")
     target = tickets.target(ticket)
     added = _add(actor, file, target, ticket_id=ticket.id, comment_id=comment.id)
-    bot_rules.count_creation(actor, ticket.project_id)
+    runaways.count_creation(actor, ticket.project_id)
     return added
 
 
@@ -90,7 +90,7 @@ def add_to_page(actor: Actor, page_id: str, file: PreparedFile | None) -> dict[s
     found = wiki.writable(actor, page_id)
     added = _add(actor, file, wiki.target(found), page_id=found.id)
     if found.project_id is not None:
-        bot_rules.count_creation(actor, found.project_id)
+        runaways.count_creation(actor, found.project_id)
     return added
 
 

@@ -185,7 +185,7 @@ def update_bot(actor: Actor, /, bot_id: str, **fields: Any) -> Bot:
     if "rate_limit_per_minute" in fields:
         rules.check_rate(fields["rate_limit_per_minute"])
     if user.is_paused and fields.get("is_paused") is False:
-        # What it created before no longer counts (tickets/bot_rules.py).
+        # What it created before no longer counts (tickets/runaways.py).
         user.resumed_at = now_ms()
     changed = apply_changes(
         user, {COLUMNS.get(name, name): value for name, value in fields.items()}

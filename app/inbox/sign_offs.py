@@ -1,6 +1,6 @@
 """What waits for a person to sign it off: what a bot left in the review state of its project.
 
-The rule that bots need a person for this is in ``tickets/bot_rules.py``.
+The rule that bots need a person for this is in ``tickets/sign_off.py``.
 """
 
 from collections.abc import Sequence

@@ -33,13 +33,13 @@ class Project(Base):
     deleted_at: Mapped[int | None] = mapped_column(Moment)
     # When tickets last got other ranks without being moved (app/tickets/rank.py).
     ranks_spread_at: Mapped[int | None] = mapped_column(Moment)
-    # Whether only people move tickets into a state of category done (tickets/bot_rules.py).
+    # Whether only people move tickets into a state of category done (tickets/sign_off.py).
     sign_off: Mapped[bool] = mapped_column(default=False, server_default=false())
     # Where bots leave tickets for people to sign off. No foreign key, as states name their project;
     # the state cannot be deleted while it is named here.
     review_state_id: Mapped[str | None] = mapped_column(Id)
     # The most tickets, comments and files of one bot in ten minutes, or it is paused; 0: no limit
-    # (tickets/bot_rules.py).
+    # (tickets/runaways.py).
     bot_creation_limit: Mapped[int] = mapped_column(default=100, server_default=text("100"))
 
     __mapper_args__ = {"version_id_col": updated_at, "version_id_generator": False}

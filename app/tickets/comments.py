@@ -18,7 +18,7 @@ from app.core.errors import Conflict, Forbidden
 from app.database.pagination import Page, page
 from app.database.session import session
 from app.database.versions import touch
-from app.tickets import bot_rules, loaders, messages, reactions, searching
+from app.tickets import loaders, messages, reactions, runaways, searching
 from app.tickets.discussion import discussed
 from app.tickets.models import Comment, Ticket
 
@@ -126,7 +126,7 @@ def add(actor: Actor, ticket: Ticket, body: str) -> Comment:
     searching.put(ticket)
     discussed(ticket.id, created_at)
     record(actor, "comment.created", loaders.target(ticket), comment_id=comment.id, body=body)
-    bot_rules.count_creation(actor, ticket.project_id)
+    runaways.count_creation(actor, ticket.project_id)
     return comment
 
 

@@ -18,10 +18,10 @@ from app.database.session import Prepared, by_id, pipeline
 from app.projects import labels
 from app.projects import loaders as projects
 from app.projects.loaders import SeenProject
-from app.projects.models import Project
+from app.projects.models import Project, StateCategory
 from app.search import index
 from app.search.documents import DocumentKind, SearchDoc
-from app.tickets import bot_rules, messages, rank, searching
+from app.tickets import messages, rank, runaways, searching, sign_off
 from app.tickets.models import Priority, Ticket, TicketType
 from app.tickets.relations import TARGET_FIELD, create_relation
 from app.tickets.ticket_labels import add_labels
@@ -115,7 +115,8 @@ def create_ticket(
         if state_id
         else projects.first_state(project.id)
     )
-    bot_rules.check_entry(actor, project, state.category)
+    if state.category == StateCategory.DONE:
+        sign_off.check_done(actor, project)
     if assignee_user_id is not None:
         assignee = user_refs.active_in_project(assignee_user_id, project.id, "assignee_user_id")
         assignee_user_id = assignee.id
@@ -163,7 +164,7 @@ def create_ticket(
         index.put_new(replace(doc, display_id=display_id), terms)
         target = Target("ticket", identifier, project_id=project.id, ticket_id=identifier)
         record(actor, "ticket.created", target, **recorded, label_ids=chosen)
-    bot_rules.count_creation(actor, project.id)
+    runaways.count_creation(actor, project.id)
     if chosen:
         add_labels(identifier, chosen)
     return CreatedTicket(identifier, project.id, display_id, updated_at)

@@ -14,15 +14,15 @@ from app.database.session import session
 from app.database.versions import apply_changes, touch
 from app.projects import labels, states
 from app.projects import loaders as projects
-from app.projects.models import WorkflowState
+from app.projects.models import StateCategory, WorkflowState
 from app.tickets import (
-    bot_rules,
     comments,
     creating,
     loaders,
     messages,
     rank,
     searching,
+    sign_off,
     stalled_bots,
 )
 from app.tickets.discussion import discussed
@@ -45,7 +45,8 @@ def restore_ticket(actor: Actor, reference: str) -> Ticket:
     ticket.deleted_at = None
     state = states.kept(ticket.state_id) if ticket.state_id else None
     state = state or projects.first_state(ticket.project_id)
-    bot_rules.check_entry(actor, ticket.project_id, state.category)
+    if state.category == StateCategory.DONE:
+        sign_off.check_done(actor, ticket.project_id)
     ticket.state_id = state.id
     touch(ticket)
     session.flush()
@@ -254,7 +255,8 @@ def transition_ticket(
 
 
 def move(actor: Actor, ticket: Ticket, after: WorkflowState) -> None:
-    bot_rules.check_entry(actor, ticket.project_id, after.category)
+    if after.category == StateCategory.DONE:
+        sign_off.check_done(actor, ticket.project_id)
     before = session.get(WorkflowState, ticket.state_id) if ticket.state_id else None
     apply_changes(ticket, {"state_id": after.id})
     session.flush()

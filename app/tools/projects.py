@@ -13,7 +13,7 @@ from app.mcp.parameters import PAGE, integer, needed, text
 from app.mcp.registry import Toolbox, ToolCall
 from app.projects import labels, service, states
 from app.projects.builders import label_json, project_json, state_json
-from app.tickets import bot_rules, templates
+from app.tickets import sign_off, templates
 from app.tickets.models import TicketTemplate
 from app.tools import messages, naming, resources
 from app.tools.naming import PROJECT
@@ -85,7 +85,7 @@ def get_project(call: ToolCall) -> dict[str, Any]:
     project = service.get_project(call.actor, project_id)
     return {
         **project_json(project),
-        **bot_rules.sign_off_rule(
+        **sign_off.sign_off_rule(
             sign_off=project.sign_off, review_state_id=project.review_state_id
         ),
         "workflow_states": [state_json(state) for state in states.ordered(project.id)],

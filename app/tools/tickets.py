@@ -30,7 +30,6 @@ from app.mcp.registry import ADDS, ADDS_ONCE, DETAIL, REPLACES, Toolbox, ToolCal
 from app.projects.models import StateCategory
 from app.search import service as search
 from app.tickets import (
-    bot_rules,
     counting,
     creating,
     links,
@@ -39,6 +38,7 @@ from app.tickets import (
     read,
     relations,
     service,
+    sign_off,
     similar,
     stalled_bots,
     templates,
@@ -181,7 +181,7 @@ def get_ticket(call: ToolCall) -> dict[str, Any]:
         "watchers": watcher_page.data,
         "children": [_summary(child) for child in read.children(ticket.id)],
         "files": files.of_ticket(ticket.id),
-        **bot_rules.sign_off_rule(
+        **sign_off.sign_off_rule(
             sign_off=ticket.row.sign_off, review_state_id=ticket.row.review_state_id
         ),
         **resources.guide_of(ticket.project_id),

@@ -3,7 +3,7 @@
 import pytest
 
 from app.audit import receipts
-from app.tickets import bot_rules
+from app.tickets import runaways, sign_off
 from tests.activity.changes import change, comment
 from tests.support.statements import statements
 from tests.support.story import events, make_ticket, ok, state_ids
@@ -188,7 +188,7 @@ def test_one_request_has_one_receipt(cast, smith, ticket, receipt, app):
 
 
 def test_receipts_and_sign_off_cost_no_statement(app, cast, smith, ticket, monkeypatch):
-    monkeypatch.setattr(bot_rules, "count_creation", lambda *_: None)
+    monkeypatch.setattr(runaways, "count_creation", lambda *_: None)
     project, states = cast.open_project, state_ids(cast.ada, cast.open_project)
     move = "/tickets/OPEN-1/transition"
     works = {
@@ -213,7 +213,7 @@ def test_receipts_and_sign_off_cost_no_statement(app, cast, smith, ticket, monke
 
     counted = counts()
     monkeypatch.setattr(receipts, "_begun", lambda *_: None)
-    monkeypatch.setattr(bot_rules, "check_entry", lambda *_: None)
+    monkeypatch.setattr(sign_off, "check_done", lambda *_: None)
     assert counted == counts()
 
 

@@ -30,7 +30,7 @@ from app.audit import receipts
 from app.config import Settings
 from app.database.session import is_postgresql, reading, session
 from app.search import index
-from app.tickets import bot_rules
+from app.tickets import runaways, sign_off
 from tests.bench.data import SECRET, database, filled
 from tests.bench.filling import KEY, World
 from tests.bench.inside import ask
@@ -174,7 +174,8 @@ def _without() -> Iterator[None]:
         for module, names in (
             (receipts, ("begin", "begin_in", "of")),
             (read_notes, ("note",)),
-            (bot_rules, ("check_entry", "count_creation")),
+            (sign_off, ("check_done",)),
+            (runaways, ("count_creation",)),
         ):
             for name in names:
                 at_end.enter_context(mock.patch.object(module, name, _nothing))

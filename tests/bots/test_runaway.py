@@ -3,7 +3,7 @@
 import pytest
 
 from app.core.clock import now_ms
-from app.tickets import bot_rules
+from app.tickets import runaways
 from tests.support.agent import Agent
 from tests.support.cast import Cast
 from tests.support.statements import statements
@@ -14,13 +14,13 @@ from tests.web.conftest import Reader
 @pytest.fixture(autouse=True)
 def nothing_counted():
     """Each test begins with processes that know of no bot."""
-    bot_rules._unchecked.clear()
+    runaways._unchecked.clear()
 
 
 def limit(cast: Cast, number: int, project: str | None = None) -> None:
     body = {"bot_creation_limit": number}
     ok(cast.ada.patch(f"/projects/{project or cast.open_project}", body))
-    bot_rules._unchecked.clear()
+    runaways._unchecked.clear()
 
 
 def create(cast: Cast, count: int, project: str | None = None) -> int:
@@ -136,8 +136,8 @@ def test_each_project_counts_for_itself(cast: Cast):
 def test_what_is_older_than_ten_minutes_does_not_count(cast: Cast, monkeypatch):
     limit(cast, 3)
     assert create(cast, 3) == 3
-    later = now_ms() + bot_rules.WINDOW_MS + 1
-    monkeypatch.setattr(bot_rules, "now_ms", lambda: later)
+    later = now_ms() + runaways.WINDOW_MS + 1
+    monkeypatch.setattr(runaways, "now_ms", lambda: later)
     assert create(cast, 1) == 1
     assert not smith_is_paused(cast)
 
@@ -201,13 +201,13 @@ def test_most_writes_ask_nothing(app, cast: Cast):
 @pytest.mark.parametrize("processes", [2, 4])
 def test_the_count_holds_over_processes(cast: Cast, monkeypatch, processes):
     """Each process has counted a while by itself when another one reaches the limit."""
-    known = [dict[tuple[str, str], bot_rules.UncheckedCreations]() for _ in range(processes)]
+    known = [dict[tuple[str, str], runaways.UncheckedCreations]() for _ in range(processes)]
     limit(cast, 40)
     made = 0
 
     def create_on(process: int, count: int) -> None:
         nonlocal made
-        monkeypatch.setattr(bot_rules, "_unchecked", known[process])
+        monkeypatch.setattr(runaways, "_unchecked", known[process])
         made += create(cast, count)
 
     for process in range(processes):
@@ -217,4 +217,4 @@ def test_the_count_holds_over_processes(cast: Cast, monkeypatch, processes):
         create_on(process, 40)
     assert smith_is_paused(cast)
     # What the others counted by themselves, and the one that makes it too many.
-    assert 40 < made <= 41 + bot_rules.FEW * (processes - 1)
+    assert 40 < made <= 41 + runaways.FEW * (processes - 1)

@@ -7,7 +7,7 @@ import orjson
 import psutil
 import pytest
 
-from app.tickets.bot_rules import SHARE
+from app.tickets.runaways import SHARE
 from tests.support.forking import FORKED
 from tests.support.serving import serving, until
 from tests.support.workspace import owner_of

@@ -1,16 +1,12 @@
-"""What bots meet beyond their mode: the guard against runaways, and sign-off.
+"""The guard against runaways.
 
 A bot that creates too much in ten minutes is paused. Most writes ask no database: a process that
 found a bot far below the limit counts the next few by itself, and looks again soon. The count is
 that of the database, so it holds over all processes: each further one can let a bot exceed the
 limit by what it counts by itself, five for the default.
-
-Where a project asks for sign-off, only people put tickets into a state of category done. All that
-gives a live ticket a state calls ``check_entry``: creating, moving and restoring it.
 """
 
 from dataclasses import dataclass
-from typing import TypedDict
 
 from sqlalchemy import Integer, bindparam, column, func, literal_column, select, table
 
@@ -19,17 +15,13 @@ from app.audit.service import Target, record
 from app.core import ids
 from app.core.actor import SYSTEM, Actor
 from app.core.clock import MINUTE_MS, now_ms
-from app.core.errors import Forbidden
 from app.database.columns import Id, Moment
-from app.database.session import Prepared, by_id, session
+from app.database.session import Prepared, session
 from app.database.versions import touch
 from app.files.models import StoredFile
-from app.projects import loaders as projects
-from app.projects.loaders import SeenProject
-from app.projects.models import Project, StateCategory, WorkflowState
+from app.projects.models import Project
 from app.projects.service import HIGHEST_CREATION_LIMIT
 from app.tickets.models import Comment, Ticket
-from app.tickets.read import StateSummary, state_summary
 
 WINDOW_MS = 10 * MINUTE_MS
 # What a process counts by itself: a part of what is left, a few at most, or of a high limit another
@@ -152,29 +144,3 @@ def _pause(actor: Actor, project_id: str, limit: int) -> None:
     session.flush()
     target = Target("bot", bot.id, project_id=project_id)
     record(SYSTEM, "bot.paused", target, username=bot.username, project_id=project_id, limit=limit)
-
-
-class SignOffRule(TypedDict, total=False):
-    """That people sign off, and where tickets wait for them; merged into answers of tools."""
-
-    sign_off: bool
-    review_state: StateSummary | None
-
-
-def check_entry(actor: Actor, into: str | SeenProject, category: str) -> None:
-    """Raise Forbidden ``sign_off_required`` if only a person may put a ticket there."""
-    if not actor.is_bot or category != StateCategory.DONE:
-        return
-    project = projects.writable(actor, into)
-    rule = sign_off_rule(sign_off=project.sign_off, review_state_id=project.review_state_id)
-    if rule:
-        raise Forbidden("sign_off_required", review_state=rule["review_state"])
-
-
-def sign_off_rule(*, sign_off: bool, review_state_id: str | None) -> SignOffRule:
-    """The rule of a project with these fields; nothing where bots too may close tickets."""
-    if not sign_off:
-        return {}
-    state = by_id(WorkflowState, review_state_id) if review_state_id else None
-    told = state_summary(state.id, state.name, state.category) if state else None
-    return {"sign_off": True, "review_state": told}
