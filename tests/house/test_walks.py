@@ -5,8 +5,8 @@ import pytest
 from tests.house.walks import walks
 
 pytestmark = pytest.mark.slow
-MOST_FILES = {"REST get": 24, "REST create": 39, "MCP create_ticket": 49, "MCP get_self": 30}
-MOST_CALLS = {"REST search": 450}
+MOST_FILES = {"REST get": 22, "REST create": 36, "MCP create_ticket": 45, "MCP get_self": 29}
+MOST_CALLS = {"REST search": 435}
 
 
 def test_a_request_walks_through_few_files_and_calls():
