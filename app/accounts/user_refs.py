@@ -4,13 +4,13 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import ColumnElement, exists, func, or_, select
+from sqlalchemy import ColumnElement, bindparam, exists, func, or_, select
 
 from app.accounts import messages
 from app.accounts.builders import UserSummary, user_summary
 from app.accounts.models import BotToken, ProviderIdentity, User
 from app.core.errors import InvalidField
-from app.database.session import by_id, session
+from app.database.session import Prepared, by_id, session
 
 
 def find(user_id: str) -> User | None:
@@ -42,14 +42,18 @@ def active_in_project(user_id: str, project_id: str, field: str) -> User:
     return user
 
 
+_SUMMARIES = Prepared(
+    select(User.id, User.type, User.username, User.display_name).where(
+        User.id.in_(bindparam("ids", expanding=True))
+    ),
+    planned_once=True,
+)
+
+
 def summaries(user_ids: Iterable[str | None]) -> dict[str, UserSummary]:
     """The summaries of these users, by id, in one query."""
     known = {user_id for user_id in user_ids if user_id is not None}
-    if not known:
-        return {}
-    rows = session.execute(
-        select(User.id, User.type, User.username, User.display_name).where(User.id.in_(known))
-    )
+    rows = _SUMMARIES.all(ids=list(known)) if known else []
     return {row.id: user_summary(row.id, row.type, row.username, row.display_name) for row in rows}
 
 

@@ -313,7 +313,8 @@ def list_comments(call: Call) -> Answer:
 def create_comment(call: Call) -> Answer:
     """Comment on a ticket."""
     comment = comments.create_comment(call.actor, call.path["ticket_id"], **call.body)
-    return created(comments.described(comment), f"/comments/{comment.id}")
+    described = comments.described(call.actor, comment, is_new=True)
+    return created(described, f"/comments/{comment.id}")
 
 
 @discussion.route(
@@ -327,7 +328,7 @@ def create_comment(call: Call) -> Answer:
 def update_comment(call: Call) -> Answer:
     """Edit your own comment; the previous body goes to `edit_history`."""
     comment = comments.update_comment(call.actor, call.path["comment_id"], **call.body)
-    return Answer(comments.described(comment))
+    return Answer(comments.described(call.actor, comment))
 
 
 @discussion.route("DELETE", COMMENT, "comments.delete", calls=comments.delete_comment, status=204)
@@ -347,7 +348,7 @@ def delete_comment(call: Call) -> Answer:
 def add_reaction(call: Call) -> Answer:
     """React to a comment: `thumbs_up`, `thumbs_down`, `laugh`, `hooray`, `heart` or `eyes`."""
     comment = reactions.add_reaction(call.actor, call.path["comment_id"], call.path["reaction"])
-    described = comments.described(comment)
+    described = comments.described(call.actor, comment)
     return Answer(described, shows=partial(comments_seen, [described]))
 
 

@@ -4,19 +4,19 @@ A human may also take an edit back, and an import shows files in comments that i
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
-from sqlalchemy import select
+from sqlalchemy import Table, insert, select
 
 from app.accounts import user_refs
-from app.accounts.builders import UserSummary
+from app.accounts.builders import UserSummary, user_summary
 from app.audit.service import record
 from app.core import ids, text
 from app.core.actor import Access, Actor, operation
 from app.core.clock import iso, iso_or_none, next_version, now_ms
 from app.core.errors import Conflict, Forbidden
 from app.database.pagination import Page, page
-from app.database.session import session
+from app.database.session import Prepared, pipeline, session
 from app.database.versions import touch
 from app.tickets import loaders, messages, reactions, runaways, searching
 from app.tickets.discussion import discussed
@@ -47,11 +47,14 @@ def _history_json(comment: Comment) -> list[dict[str, Any]]:
     ]
 
 
-def described(comment: Comment) -> dict[str, Any]:
-    """The JSON of one comment; its author and reactions are looked up."""
+def described(actor: Actor, comment: Comment, *, is_new: bool = False) -> dict[str, Any]:
+    """The JSON of one comment; what neither the actor nor its newness tells is looked up."""
     author_id = comment.author_user_id
-    author = user_refs.summaries([author_id])[author_id]
-    return comment_json(comment, author, reactions.of_comment(comment.id))
+    if author_id == actor.user_id:
+        author = user_summary(author_id, actor.kind.value, actor.username, actor.display_name)
+    else:
+        author = user_refs.summaries([author_id])[author_id]
+    return comment_json(comment, author, [] if is_new else reactions.of_comment(comment.id))
 
 
 @operation(Access.READ)
@@ -108,26 +111,34 @@ def create_comment(actor: Actor, reference: str, *, body: str) -> Comment:
     return add(actor, ticket, body)
 
 
+# As in ``creating.py``, the insert bypasses the ORM.
+_INSERT = Prepared(insert(cast("Table", Comment.__table__)))
+
+
 def add(actor: Actor, ticket: Ticket, body: str) -> Comment:
-    """Add a comment whose body is valid to a ticket that is locked, and record it."""
+    """Add a comment whose body is valid to a ticket that is locked, and record it.
+
+    The session does not know what is returned.
+    """
     identifier = ids.new_id()
     created_at = ids.created_ms(identifier)
-    comment = Comment(
-        id=identifier,
-        ticket_id=ticket.id,
-        author_user_id=actor.id,
-        body=body,
-        edit_history=[],
-        created_at=created_at,
-        updated_at=created_at,
-    )
-    session.add(comment)
-    session.flush()
-    searching.put(ticket)
-    discussed(ticket.id, created_at)
-    record(actor, "comment.created", loaders.target(ticket), comment_id=comment.id, body=body)
+    values = {
+        "id": identifier,
+        "ticket_id": ticket.id,
+        "author_user_id": actor.id,
+        "body": body,
+        "edit_history": [],
+        "created_at": created_at,
+        "updated_at": created_at,
+        "deleted_at": None,
+    }
+    with pipeline():
+        _INSERT.all(**values)
+        searching.put(ticket)
+        discussed(ticket.id, created_at)
+        record(actor, "comment.created", loaders.target(ticket), comment_id=identifier, body=body)
     runaways.count_creation(actor, ticket.project_id)
-    return comment
+    return Comment(**values)
 
 
 @operation(Access.WRITE)

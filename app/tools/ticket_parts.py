@@ -157,9 +157,9 @@ def add_comment(call: ToolCall) -> dict[str, Any]:
     """Comment on a ticket: findings, questions, results. With a change of state, give the comment
     to transition_ticket instead.
     """
-    return comments.described(
-        comments.create_comment(call.actor, naming.ticket(call, writing=True), body=call["body"])
-    )
+    named = naming.ticket(call, writing=True)
+    comment = comments.create_comment(call.actor, named, body=call["body"])
+    return comments.described(call.actor, comment, is_new=True)
 
 
 @toolbox.tool(
@@ -175,11 +175,11 @@ def update_comment(call: ToolCall) -> dict[str, Any]:
     if call["undo"] is not None:
         comment, _ = loaders.writable_comment(call.actor, call["comment"], include_deleted=True)
         undone = undo(call, "comment", comment.id)
-        return {**comments.described(comment), "undone": undone}
+        return {**comments.described(call.actor, comment), "undone": undone}
     if call["body"] is None:
         raise_missing("body")
     comment = comments.update_comment(call.actor, call["comment"], body=call["body"])
-    return comments.described(comment)
+    return comments.described(call.actor, comment)
 
 
 @toolbox.tool(

@@ -1,6 +1,7 @@
 """/tickets/{id}/comments and /comments/{id}."""
 
 from tests.support.cast import Cast
+from tests.support.statements import statements
 from tests.support.story import (
     event_types,
     events,
@@ -15,7 +16,10 @@ from tests.support.story import (
 
 def test_a_comment_has_every_documented_field(cast: Cast, app) -> None:
     ticket = make_ticket(cast.ada, cast.open_project)
-    answer = cast.smith.post("/tickets/OPEN-1/comments", {"body": " *As* sent\n"})
+    with statements(app) as seen:
+        answer = cast.smith.post("/tickets/OPEN-1/comments", {"body": " *As* sent\n"})
+    # Who comments is known, and nobody can have reacted yet.
+    assert not [one for one in seen if one.startswith("SELECT users.id") or "reactions" in one]
     comment = ok(answer, 201)
     assert comment == {
         "id": comment["id"],
