@@ -26,12 +26,21 @@ _ORIGIN = "Imported from "
 _ORIGIN_AT_END = re.compile(rf"(?:\A|\n\n---\n\n){_ORIGIN}[^\n]{{1,500}}\Z")
 
 
+_SAID = Prepared(
+    select(Beginning(Comment.body, COMMENT_LENGTH).label("body"))
+    .where(Comment.ticket_id == bindparam("ticket_id"), Comment.deleted_at.is_(None))
+    .order_by(Comment.created_at.desc(), Comment.id.desc())
+    .limit(MOST_COMMENTS)
+)
+
+
 def document(ticket: Ticket | Any) -> SearchDoc:
     """The search document of a ticket with its comments."""
-    return _document(ticket, _comments([ticket.id]).get(ticket.id, []))
+    said = indexed([row.body for row in _SAID.all(ticket_id=ticket.id)])
+    return _document(ticket, said)
 
 
-def _document(ticket: Ticket | Any, comments: Sequence[FoundComment]) -> SearchDoc:
+def _document(ticket: Ticket | Any, said: Sequence[str]) -> SearchDoc:
     return SearchDoc(
         kind=DocumentKind.TICKET,
         id=ticket.id,
@@ -39,7 +48,7 @@ def _document(ticket: Ticket | Any, comments: Sequence[FoundComment]) -> SearchD
         title=ticket.title,
         body=own_text(ticket.body),
         display_id=ticket.display_id,
-        comments=tuple(comment.body for comment in comments),
+        comments=tuple(said),
     )
 
 
@@ -158,7 +167,7 @@ _DOCS = Prepared(
 def _docs(identifiers: Sequence[str]) -> list[SearchDoc]:
     comments = _comments(identifiers)
     rows = _DOCS.all(identifiers=list(identifiers))
-    return [_document(row, comments.get(row.id, [])) for row in rows]
+    return [_document(row, [comment.body for comment in comments.get(row.id, ())]) for row in rows]
 
 
 SOURCE = HitSource(
