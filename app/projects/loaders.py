@@ -134,12 +134,30 @@ def first_state(project_id: str) -> AnyRow:
     return row
 
 
-def state_in_body(project_id: str, state_id: str, field: str = "state_id") -> WorkflowState:
-    """The state of this project that a request names in ``field``; raises InvalidField."""
-    state = by_id(WorkflowState, state_id)
-    if state is None or state.project_id != project_id:
+_STATES = Prepared(
+    select(
+        WorkflowState.id, WorkflowState.project_id, WorkflowState.name, WorkflowState.category
+    ).where(WorkflowState.id.in_(bindparam("ids", expanding=True))),
+    planned_once=True,
+)
+
+
+def states_of_move(
+    project_id: str, before_id: str | None, state_id: str, field: str = "state_id"
+) -> tuple[AnyRow | None, AnyRow]:
+    """The state of an id, and as ``state_in_body`` the one that is named, in one statement."""
+    after_id = as_uuid(state_id)
+    rows = _STATES.all(ids=[one for one in (before_id, after_id) if one is not None])
+    found = {row.id: row for row in rows}
+    after = found.get(after_id)
+    if after is None or after.project_id != project_id:
         raise InvalidField(field, "not_found", messages.not_a_state_of_project(field))
-    return state
+    return found.get(before_id), after
+
+
+def state_in_body(project_id: str, state_id: str, field: str = "state_id") -> AnyRow:
+    """The state of this project that a request names in ``field``; raises InvalidField."""
+    return states_of_move(project_id, None, state_id, field)[1]
 
 
 def check_name_free(

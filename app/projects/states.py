@@ -94,7 +94,7 @@ def ordered(project_id: str) -> Sequence[WorkflowState]:
     return session.scalars(statement.order_by(WorkflowState.position)).all()
 
 
-def for_review(project_id: str, state_id: str) -> WorkflowState:
+def for_review(project_id: str, state_id: str) -> AnyRow:
     """The state that a request names as the review state; raises InvalidField."""
     state = loaders.state_in_body(project_id, state_id, REVIEW)
     if state.category == StateCategory.DONE:

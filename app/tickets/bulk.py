@@ -63,7 +63,7 @@ def replace_state(actor: Actor, project_id: str, state_id: str, *, into_state_id
     # An update without changes checks the project and the state.
     state = states.update_state(actor, project_id, state_id)
     into = projects.state_in_body(project_id, into_state_id)
-    if into is state:
+    if into.id == state.id:
         raise InvalidField("into_state_id", "same", messages.MOVE_TO_ANOTHER)
     ticket_ids = ticket_rows.live_ids_in_state(state.id, states.MOST_MOVED + 1)
     if len(ticket_ids) > states.MOST_MOVED:

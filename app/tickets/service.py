@@ -10,11 +10,11 @@ from app.core.actor import Access, Actor, operation
 from app.core.clock import next_version
 from app.core.errors import Conflict, Forbidden, InvalidField
 from app.core.etag import check_if_match
-from app.database.session import session
+from app.database.session import AnyRow, pipeline, session
 from app.database.versions import apply_changes, touch
 from app.projects import labels, states
 from app.projects import loaders as projects
-from app.projects.models import StateCategory, WorkflowState
+from app.projects.models import StateCategory
 from app.tickets import (
     comments,
     creating,
@@ -118,9 +118,10 @@ def update_ticket(
                 touch(ticket)
     if changed:
         session.flush()
-        if changed.keys() & {"title", "body"}:
-            searching.put(ticket)
-        _record_update(actor, ticket, changed, assignee_before)
+        with pipeline():
+            if changed.keys() & {"title", "body"}:
+                searching.put(ticket)
+            _record_update(actor, ticket, changed, assignee_before)
     return ticket
 
 
@@ -244,31 +245,31 @@ def transition_ticket(
     """
     ticket = loaders.writable(actor, reference)
     check_assignee(ticket, expected_assignee_user_id)
-    state = projects.state_in_body(ticket.project_id, state_id)
+    before, after = projects.states_of_move(ticket.project_id, ticket.state_id, state_id)
     if comment is not None:
         text.filled_body(comment, "comment")
-    if ticket.state_id != state.id:
-        move(actor, ticket, state)
+    if ticket.state_id != after.id:
+        _move(actor, ticket, before, after)
     if comment is not None:
         comments.add(actor, ticket, comment)
     return ticket
 
 
-def move(actor: Actor, ticket: Ticket, after: WorkflowState) -> None:
+def _move(actor: Actor, ticket: Ticket, before: AnyRow | None, after: AnyRow) -> None:
     if after.category == StateCategory.DONE:
         sign_off.check_done(actor, ticket.project_id)
-    before = session.get(WorkflowState, ticket.state_id) if ticket.state_id else None
     apply_changes(ticket, {"state_id": after.id})
     session.flush()
-    record(
-        actor,
-        "ticket.state_changed",
-        loaders.target(ticket),
-        from_state_id=before.id if before else None,
-        from_state_name=before.name if before else None,
-        to_state_id=after.id,
-        to_state_name=after.name,
-    )
+    with pipeline():
+        record(
+            actor,
+            "ticket.state_changed",
+            loaders.target(ticket),
+            from_state_id=before.id if before else None,
+            from_state_name=before.name if before else None,
+            to_state_id=after.id,
+            to_state_name=after.name,
+        )
 
 
 @operation(Access.WRITE)
