@@ -71,6 +71,11 @@ def is_display_id(text: str) -> bool:
     return DISPLAY_ID_PATTERN.fullmatch(text) is not None
 
 
+def key_in(display_id: str) -> str:
+    """The key of the project of a ticket, with which its display id begins."""
+    return display_id.rpartition("-")[0]
+
+
 # The id shared by all events of one request; None outside requests (commands set their own).
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 

@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from app.accounts.models import User
 from app.core.clock import iso
-from app.core.ids import as_uuid
+from app.core.ids import as_uuid, key_in
 from app.database.session import AnyRow, session
 from app.mcp.registry import Tool, ToolCall
 from app.projects.models import Project
@@ -191,7 +191,9 @@ class _Presenter:
                 continue
             if name == "sign_off" and not value:
                 continue
-            if name in _PROJECTS:
+            if name == "project_id" and full.get("display_id"):
+                lean["project"] = key_in(full["display_id"])
+            elif name in _PROJECTS:
                 lean[_PROJECTS[name]] = _replaced(value, self._keys)
             elif name in _USERS:
                 lean[_USERS[name]] = _replaced(value, self._usernames)
@@ -224,12 +226,14 @@ class _Presenter:
 
 
 def _ids_in(value: Any, fields: dict[str, str]) -> Iterator[str]:
-    """The ids under these fields, anywhere in an answer."""
+    """The ids under these fields, anywhere in an answer; a display id tells the project itself."""
     if isinstance(value, list):
         for item in value:
             yield from _ids_in(item, fields)
     elif isinstance(value, dict):
         for name, inner in value.items():
+            if name == "project_id" and value.get("display_id"):
+                continue
             if name in fields:
                 yield from (one for one in _listed(inner) if as_uuid(one) is not None)
             else:

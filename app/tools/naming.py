@@ -14,7 +14,7 @@ from app.accounts.models import User, UserType
 from app.core import text
 from app.core.actor import Actor
 from app.core.errors import DomainError, InvalidField, NotFound
-from app.core.ids import as_uuid, is_display_id
+from app.core.ids import as_uuid, is_display_id, key_in
 from app.database.session import Prepared, session
 from app.mcp import parameters
 from app.mcp.registry import ToolCall
@@ -191,7 +191,7 @@ def ticket(call: ToolCall, *, writing: bool = False) -> str:
     """
     key = key_beside(call, writing=writing)
     named = numbered(call["ticket"], key)
-    if key is not None and is_display_id(named) and named.rpartition("-")[0] != key:
+    if key is not None and is_display_id(named) and key_in(named) != key:
         raise InvalidField("project", "mismatch", messages.not_a_ticket_of(named, key))
     return named
 

@@ -7,6 +7,7 @@ from typing import Any
 from app.accounts.bot_reads import ticket_seen
 from app.core.actor import Actor
 from app.core.clock import iso
+from app.core.ids import key_in
 from app.inbox.unread import Reading
 from app.mcp.jsonrpc import rows
 from app.mcp.parameters import (
@@ -291,7 +292,7 @@ def update_ticket(call: ToolCall) -> dict[str, Any]:
         undone = undo(call, "ticket", ticket.id)
         return {**ticket_json(ticket), "undone": undone}
     ticket = loaders.writable(actor, named)
-    key, _, _ = ticket.display_id.rpartition("-")
+    key = key_in(ticket.display_id)
     fields = ticket_fields.fields(actor, ticket.project_id, call.arguments, key)
     fields.pop("body", None)
     new_body = changed_body(call.arguments, ticket.body)
