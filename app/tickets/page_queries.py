@@ -1,7 +1,9 @@
 """The queries of the ticket page, in a fixed number of statements."""
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from sqlalchemy import (
@@ -14,6 +16,7 @@ from sqlalchemy import (
     case,
     cast,
     column,
+    exists,
     func,
     literal,
     literal_column,
@@ -34,7 +37,14 @@ from app.files.listing import ListedFile
 from app.files.models import FileContent, StoredFile
 from app.projects.models import Label, Project, StateCategory, WorkflowState
 from app.tickets import read
-from app.tickets.models import Comment, ExternalLink, Ticket, TicketMute, TicketWatcher
+from app.tickets.models import (
+    Comment,
+    ExternalLink,
+    Ticket,
+    TicketMute,
+    TicketRelation,
+    TicketWatcher,
+)
 from app.tickets.read import state_summary
 from app.tickets.stream_queries import actor_of
 from app.tickets.watchers import watcher_json
@@ -47,6 +57,7 @@ FIRST_WORDS = 200
 PAGE, NOTE = "page", "note"
 FILES_SHOWN = 100
 IMAGE = "image"
+_NONE = literal("")
 _MOST_FILES: ColumnElement[int] = literal_column(str(FILES_SHOWN))
 _MOST_SHOWN: ColumnElement[int] = literal_column(str(SOURCES_SHOWN))
 
@@ -85,7 +96,7 @@ def _backlinks() -> list[AnySelect]:
     ``project_id`` and ``user_id``.
     """
     live = and_(Project.id == _pages.c.project_id, Project.deleted_at.is_(None))
-    nothing = (literal(0, BigInteger), literal(""))
+    nothing = (literal(0, BigInteger), _NONE)
     pages = (
         select(
             literal(PAGE),
@@ -113,7 +124,7 @@ def _backlinks() -> list[AnySelect]:
             literal(NOTE),
             _notes.c.id,
             func.substr(_notes.c.body, 1, FIRST_WORDS),
-            literal(""),
+            _NONE,
             func.coalesce(Project.key, ""),
             *nothing,
         )
@@ -134,7 +145,7 @@ def _sources(rows: Iterable[Any]) -> list[Backlink]:
         key = row.position or None
         if row.kind == PAGE:
             found.append(Backlink(PAGE, row.name, address_of(key, row.second, row.id), key))
-        elif row.kind == NOTE:
+        else:
             prefix = f"/projects/{key}" if key else ""
             found.append(Backlink(NOTE, row.name, f"{prefix}/sticky-notes#note-{row.id}", key))
     found.sort(key=lambda link: (link.kind, link.title.casefold(), link.address))
@@ -158,7 +169,9 @@ class ShownLink:
 class TicketPageData:
     """A ticket with its project, all labels of the project by name, watchers, links, backlinks.
 
-    Whether the reader muted it is theirs alone.
+    Whether the reader muted it is theirs alone. Most tickets have no children or relations, so
+    whether there are any is known before they are read; a relation may be to a ticket that is not
+    shown.
     """
 
     ticket: dict[str, Any]
@@ -170,12 +183,26 @@ class TicketPageData:
     sources: list[Backlink]
     is_muted: bool
     files: list[ListedFile]
+    has_children: bool
+    has_relations: bool
+    has_comments: bool
 
 
+_POSITION = attrgetter("position", "id")
+_below = aliased(Ticket, name="below")
 _SUBJECT = Prepared(
-    read.WITH_PROJECT.add_columns(Project.key, Project.name).where(
-        Ticket.display_id == bindparam("reference")
-    )
+    read.WITH_PROJECT.add_columns(
+        Project.key,
+        Project.name,
+        exists()
+        .where(_below.parent_ticket_id == Ticket.id, _below.deleted_at.is_(None))
+        .label("has_children"),
+        or_(
+            exists().where(TicketRelation.source_ticket_id == Ticket.id),
+            exists().where(TicketRelation.target_ticket_id == Ticket.id),
+        ).label("has_relations"),
+        exists().where(Comment.ticket_id == Ticket.id).label("has_comments"),
+    ).where(Ticket.display_id == bindparam("reference"))
 )
 
 
@@ -183,34 +210,35 @@ _SUBJECT = Prepared(
 def subject(actor: Actor, reference: str) -> TicketPageData:
     """The page data of the ticket with a display id; raises NotFound or Gone."""
     row = read.checked(actor, _SUBJECT.first(reference=reference), reference)
-    related = _RELATED.all(
+    related: defaultdict[str, list[Any]] = defaultdict(list)
+    for one in _RELATED.all(
         project_id=row.project_id, ticket_id=row.id, display_id=row.display_id, user_id=actor.id
-    )
+    ):
+        related[one.kind].append(one)
     return TicketPageData(
         ticket=read.ticket_json(row),
         project={"id": row.project_id, "key": row.key, "name": row.name},
         labels=[
             {"id": label.id, "name": label.name, "color": label.second}
-            for label in related
-            if label.kind == "label"
+            for label in sorted(related["label"], key=_POSITION)
         ],
         watchers=[
             watcher_json(user_summary(user.id, user.type, user.second, user.name), user.created_at)
-            for user in related
-            if user.kind == "watcher"
+            for user in sorted(related["watcher"], key=_POSITION)
         ],
         links=[
             ShownLink(link.id, link.second, link.name, *link.type.split(" "))
-            for link in sorted(related, key=lambda row: (row.created_at, row.id))
-            if link.kind == "link"
+            for link in sorted(related["link"], key=attrgetter("created_at", "id"))
         ],
-        sources=_sources(related),
-        is_muted=any(row.kind == "mute" for row in related),
+        sources=_sources(related[PAGE] + related[NOTE]),
+        is_muted=bool(related["mute"]),
         files=[
-            ListedFile(row.id, row.name, row.created_at, row.type == IMAGE)
-            for row in related
-            if row.kind == "file"
+            ListedFile(file.id, file.name, file.created_at, file.type == IMAGE)
+            for file in related["file"]
         ],
+        has_children=row.has_children,
+        has_relations=row.has_relations,
+        has_comments=row.has_comments,
     )
 
 
@@ -223,7 +251,7 @@ def _related() -> Prepared:
         Label.color.label("second"),
         Label.name_key.label("position"),
         literal(0, BigInteger).label("created_at"),
-        literal("").label("type"),
+        _NONE.label("type"),
     ).where(Label.project_id == bindparam("project_id"))
     watchers = (
         select(
@@ -243,7 +271,7 @@ def _related() -> Prepared:
         ExternalLink.id,
         ExternalLink.title,
         ExternalLink.url,
-        literal(""),
+        _NONE,
         ExternalLink.created_at,
         # Its kind, state and checks, which have no spaces.
         ExternalLink.kind.concat(" ")
@@ -252,13 +280,7 @@ def _related() -> Prepared:
         .concat(func.coalesce(ExternalLink.checks, "")),
     ).where(ExternalLink.ticket_id == bindparam("ticket_id", type_=Id()))
     mute = select(
-        literal("mute"),
-        TicketMute.user_id,
-        literal(""),
-        literal(""),
-        literal(""),
-        TicketMute.created_at,
-        literal(""),
+        *(literal("mute"), TicketMute.user_id, _NONE, _NONE, _NONE, TicketMute.created_at, _NONE)
     ).where(
         TicketMute.ticket_id == bindparam("ticket_id", type_=Id()),
         TicketMute.user_id == bindparam("user_id", type_=Id()),
@@ -269,10 +291,10 @@ def _related() -> Prepared:
             literal("file"),
             StoredFile.id,
             StoredFile.name,
-            literal(""),
-            literal(""),
+            _NONE,
+            _NONE,
             FileContent.size,
-            case((StoredFile.thumbnail_sha256.is_not(None), literal(IMAGE)), else_=literal("")),
+            case((StoredFile.thumbnail_sha256.is_not(None), literal(IMAGE)), else_=_NONE),
         )
         .join(FileContent, FileContent.sha256 == StoredFile.sha256)
         .outerjoin(Comment, Comment.id == StoredFile.comment_id)
@@ -283,24 +305,24 @@ def _related() -> Prepared:
         .order_by(StoredFile.created_at.desc(), StoredFile.id.desc())
         .limit(_MOST_FILES)
     )
-    rows = union_all(labels, watchers, links, mute, *_backlinks(), select(files.subquery()))
-    columns = rows.selected_columns
-    return Prepared(rows.order_by(columns.kind, columns.position, columns.id))
+    # Ordered by who reads them: a database takes long for that in a union.
+    return Prepared(
+        union_all(labels, watchers, links, mute, *_backlinks(), select(files.subquery()))
+    )
 
 
 _RELATED = _related()
 
 
 def _all_children() -> Prepared:
-    below = aliased(Ticket, name="below")
     its_state = aliased(WorkflowState, name="its_state")
     parts = (
         select(func.count())
-        .select_from(below)
-        .where(below.parent_ticket_id == Ticket.id, below.deleted_at.is_(None))
+        .select_from(_below)
+        .where(_below.parent_ticket_id == Ticket.id, _below.deleted_at.is_(None))
         .correlate(Ticket)
     )
-    done = parts.join(its_state, its_state.id == below.state_id).where(
+    done = parts.join(its_state, its_state.id == _below.state_id).where(
         its_state.category == StateCategory.DONE.value
     )
     return Prepared(

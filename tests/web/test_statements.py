@@ -48,6 +48,18 @@ def test_a_page_takes_few_statements(ada, ticket, path):
 
 
 @pytest.mark.both_databases
+def test_what_a_ticket_does_not_have_is_not_read(ada, cast, ticket):
+    path = f"/projects/{cast.open_project}/tickets"
+    bare = cast.ada.post(path, {"title": "Bare"}).json["display_id"]
+    with ada.statements() as of_bare:
+        ada.get(f"/tickets/{bare}")
+    with ada.statements() as of_full:
+        ada.get("/tickets/OPEN-1")
+    # Children, relations and comments.
+    assert len(of_bare) == len(of_full) - 3
+
+
+@pytest.mark.both_databases
 def test_more_tickets_take_no_more_statements(ada, cast, ticket):
     with ada.statements() as before:
         ada.get("/projects/OPEN/board")

@@ -1,10 +1,12 @@
 """The stream of a ticket on its page: lines, runs of lines, filters, word diffs."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from app.core import clock
+from app.tickets import page_queries
 from tests.web.stream_on_page import REF, events, stream
 
 
@@ -19,6 +21,16 @@ def test_a_line_says_from_what_to_what_in_words(ada, cast, path):
     assert "Another &lt;b&gt;title&lt;/b&gt;" in text
     # History shows names, never ids.
     assert not re.search(r"[0-9a-f]{8}-[0-9a-f]{4}-7", text)
+
+
+def test_a_comment_that_comes_while_the_page_is_read_is_on_it(ada, cast, path, monkeypatch):
+    read = page_queries.subject
+    cast.bo.post(f"{path}/comments", {"body": "Meanwhile."})
+    monkeypatch.setattr(
+        page_queries, "subject", lambda *given: replace(read(*given), has_comments=False)
+    )
+    # The page has its event, so it would not come as news.
+    assert "Meanwhile." in stream(ada.get(REF))
 
 
 def test_changes_by_one_actor_within_minutes_are_one_line(ada, cast, path):

@@ -100,7 +100,7 @@ def show_ticket(reference: str, *, comment_form: Form | None = None, status: int
             deleted = page_queries.deleted(actor(), reference)
             return page("tickets/deleted.html", **deleted, status=410)
         ticket_id = subject.ticket["id"]
-        children = page_queries.children(ticket_id)
+        children = page_queries.children(ticket_id) if subject.has_children else []
         related = relations_of(subject)
         rows = stream.rows(subject, stream.chosen(request.args.get("show")))
     key: dict[str, Any] = {
@@ -149,8 +149,9 @@ def below(children: list[dict[str, Any]]) -> dict[str, Any]:
 
 def relations_of(subject: TicketPageData, form: Form | None = None) -> dict[str, Any]:
     """The context of ``_relations.html``; ``form`` is a refused one. Needs a unit of work."""
+    found = relations.of_ticket(actor(), subject.ticket["id"]) if subject.has_relations else []
     return {
-        "relations": grouped(relations.of_ticket(actor(), subject.ticket["id"])),
+        "relations": grouped(found),
         "relation_types": RELATION_TYPES,
         "relation_form": form,
     }

@@ -147,7 +147,9 @@ class StreamRows:
 def rows(subject: TicketPageData, show: Show) -> StreamRows:
     """The rows of the stream. Needs a unit of work."""
     events = stream_queries.events_of(subject.ticket["id"])
-    comments = stream_queries.comments_of(subject.ticket["id"])
+    # The page asks for news after its last event, so of each event that it has the comment too.
+    has_comments = subject.has_comments or any(event["comment_id"] for event in events)
+    comments = stream_queries.comments_of(subject.ticket["id"]) if has_comments else []
     names = stream_queries.names_of(feed.mentioned(events))
     return StreamRows(show, events, comments, names, _targets(subject, comments))
 
