@@ -23,12 +23,7 @@ def loads(raw: bytes) -> Any:
     try:
         text = raw.decode("utf-8")
         _check_depth(text)
-        parsed = json.loads(
-            text,
-            parse_int=_integer,
-            parse_constant=_constant,
-            object_pairs_hook=_object,
-        )
+        parsed = _DECODER.decode(text)
     except JsonInvalid:
         raise
     except UnicodeDecodeError as error:
@@ -58,6 +53,10 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(parsed) != len(pairs):
         raise JsonInvalid(messages.DUPLICATE_KEY)
     return parsed
+
+
+# Made once, as making it takes longer than most bodies.
+_DECODER = json.JSONDecoder(parse_int=_integer, parse_constant=_constant, object_pairs_hook=_object)
 
 
 def _check_depth(text: str) -> None:

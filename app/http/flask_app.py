@@ -29,9 +29,9 @@ HOSTS_KEPT = 100
 PATHS_KEPT = 2000
 LONGEST_PATH = 200
 
-# werkzeug changes these headers by the request, and drops the body of these statuses.
-_LOCATIONS = {"location", "content-location"}
+# werkzeug drops the body of these statuses, and quotes what is not ASCII in a location.
 _BODILESS = (204, 304)
+_PLAIN = re.compile(r"https?://[a-z0-9.-]+(:[0-9]+)?(/[A-Za-z0-9_-]+)*")
 
 _SEGMENT = re.compile(r"^(/+mcp/+bot/+|/+password/+|/+feed/+|/+mail/+[a-z]+/+)([^/?]+)")
 
@@ -179,8 +179,10 @@ class Reply(Response):
         is_whole = type(body) is list and len(body) == 1 and type(body[0]) is bytes
         if not is_whole or status < 200 or status in _BODILESS or self.has_callbacks:
             return False
-        names = {name.lower() for name, _ in self.headers}
-        return "content-length" in names and names.isdisjoint(_LOCATIONS)
+        headers = {name.lower(): value for name, value in self.headers}
+        if "content-length" not in headers or "content-location" in headers:
+            return False
+        return "location" not in headers or _PLAIN.fullmatch(headers["location"]) is not None
 
 
 def add_missing(response: Response, headers: Mapping[str, str]) -> None:

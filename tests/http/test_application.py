@@ -68,6 +68,8 @@ def replies(kind):
     doubled.set_cookie("b", "2")
     yield from (closed, unmeasured, doubled)
     yield kind(b"{}", 201, {"Location": "/é", "Content-Type": "application/json"})
+    yield kind(b"{}", 201, {"Location": "http://localhost:8000/api/v1/comments/0-a"})
+    yield kind(b"{}", 201, {"Location": "http://localhost/a comment"})
     yield kind(b"", 200, {"Content-Location": "/é"})
     yield kind("text", 404, content_type="text/html; charset=utf-8")
     yield kind([b"one ", b"two"])
