@@ -25,6 +25,34 @@ RULES_OF_COLOURS = {
 }
 AXE = Axe().axe_script
 JUDGE = "rules => axe.run(document, rules).then(results => results.violations)"
+# One of those texts that look alike on the same grounds, and each that may lie over something else.
+JUDGE_COLOURS = """rules => {
+    const seen = new Set(), grounds = new Map();
+    const lie = new Set(["absolute", "fixed", "sticky"]);
+    const groundOf = element => {
+        if (!element) return "";
+        if (!grounds.has(element)) {
+            const below = groundOf(element.parentElement), style = getComputedStyle(element);
+            const own = [style.backgroundColor, style.backgroundImage, style.opacity, style.filter];
+            grounds.set(element, below === null || lie.has(style.position) ? null
+                : own.join() === "rgba(0, 0, 0, 0),none,1,none" ? below : `${below}/${own}`);
+        }
+        return grounds.get(element);
+    };
+    const isNew = element => {
+        const style = getComputedStyle(element), around = getComputedStyle(element.parentElement);
+        const look = [groundOf(element), element.localName, style.color, style.fontSize,
+            style.fontWeight, style.textShadow, style.textDecoration, around.color].join(";");
+        const isKnown = groundOf(element) !== null && seen.has(look);
+        seen.add(look);
+        return !isKnown;
+    };
+    const hasText = element => element.matches("input, select, textarea")
+        || [...element.childNodes].some(one => one.nodeType === 3 && one.data.trim());
+    const include = [...document.body.querySelectorAll("*")].filter(
+        element => hasText(element) && element.checkVisibility() && isNew(element));
+    return axe.run({ include }, rules).then(results => results.violations);
+}"""
 DARK = "matchMedia('(prefers-color-scheme: dark)').matches"
 # Pages of which there is a picture are judged in test_every_page.py; these are not among them.
 PAGES = (
@@ -67,8 +95,8 @@ def findings(page) -> list[str]:
     page.emulate_media(reduced_motion="reduce")
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE)
-    rules = RULES_OF_COLOURS if page.evaluate(DARK) else RULES
-    found = page.evaluate(JUDGE, rules)
+    is_dark = page.evaluate(DARK)
+    found = page.evaluate(*((JUDGE_COLOURS, RULES_OF_COLOURS) if is_dark else (JUDGE, RULES)))
     return [
         f"{page.url}: {one['id']}: {node['html'][:160]} {node['failureSummary'][:300]}"
         for one in found
@@ -83,6 +111,22 @@ def findings_in_both(page) -> list[str]:
         page.emulate_media(color_scheme=scheme)
         found += findings(page)
     return found
+
+
+TOO_DARK = """where => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(`@media (prefers-color-scheme: dark) { ${where} { color: #444 } }`);
+    document.adoptedStyleSheets = [sheet];
+}"""
+
+
+@pytest.mark.parametrize("where", ["[data-ref=DEMO-6] .ticket-id", ".brand"])
+def test_a_text_that_is_too_dark_in_the_dark_alone_is_found(visitor, where):
+    visitor.go("/projects/DEMO/board")
+    visitor.page.evaluate(TOO_DARK, where)
+    found = findings_in_both(visitor.page)
+    assert found
+    assert all(": color-contrast: " in one for one in found)
 
 
 @pytest.mark.parametrize("path", PAGES)
