@@ -24,11 +24,18 @@ def setting(app):
 
     def change(name, value):
         before.setdefault(name, getattr(settings, name))
-        object.__setattr__(settings, name, value)
+        _put(settings, name, value)
 
     yield change
     for name, value in before.items():
-        object.__setattr__(settings, name, value)
+        _put(settings, name, value)
+
+
+def _put(settings, name, value):
+    object.__setattr__(settings, name, value)
+    # These are derived from others once.
+    for derived in ("own_address", "is_https"):
+        vars(settings).pop(derived, None)
 
 
 @pytest.fixture
