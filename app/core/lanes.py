@@ -49,6 +49,7 @@ _off_loop: dict[str, float] = {}
 
 
 def current() -> Lane:
+    """The lane of the running code."""
     return _lane.get()
 
 

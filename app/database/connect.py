@@ -169,19 +169,19 @@ def _begin_sqlite(connection: Connection) -> None:
     options = connection.get_execution_options()
     if options.get(WRITES, False):
         _set_synchronous(connection, "NORMAL" if options.get(ASYNC_COMMIT, False) else "FULL")
-        _run(connection, "BEGIN IMMEDIATE")
+        run_on_driver(connection, "BEGIN IMMEDIATE")
     else:
-        _run(connection, "BEGIN")
+        run_on_driver(connection, "BEGIN")
 
 
 def _set_synchronous(connection: Connection, level: str) -> None:
     """Set whether commits wait for the disk, unless the connection is set so already."""
     if connection.info.get(_SYNCHRONOUS, "FULL") != level:
-        _run(connection, f"PRAGMA synchronous={level}")
+        run_on_driver(connection, f"PRAGMA synchronous={level}")
         connection.info[_SYNCHRONOUS] = level
 
 
-def _run(connection: Connection, sql: str, **options: Any) -> None:
+def run_on_driver(connection: Connection, sql: str, **options: Any) -> None:
     """Run SQL on the driver: through SQLAlchemy it takes a fourth of a short write."""
     driver: Any = connection.connection.dbapi_connection
     try:
@@ -201,7 +201,7 @@ def _begin_postgres(connection: Connection) -> None:
         return
     # Both in one round trip.
     then = "; SET LOCAL synchronous_commit = off" if options.get(ASYNC_COMMIT, False) else ""
-    _run(connection, f"BEGIN ISOLATION LEVEL READ COMMITTED{then}", prepare=False)
+    run_on_driver(connection, f"BEGIN ISOLATION LEVEL READ COMMITTED{then}", prepare=False)
 
 
 def _check_out(engine: Engine, driver: Any, record: ConnectionPoolEntry, _proxy: object) -> None:

@@ -7,8 +7,9 @@ import os
 import random
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
+from functools import partial
 from typing import Any, TypeVar, cast
 from weakref import WeakKeyDictionary
 
@@ -178,15 +179,13 @@ def _begun(*, async_commit: bool = False) -> Iterator[Connection]:
         yield connection
 
 
-def _shared() -> AbstractContextManager[Connection]:
-    """As ``_begun``, but short requests on SQLite share a transaction with others that wait."""
+def _shared_transactions() -> SharedTransactions | None:
+    """Those of this process on SQLite, for requests in the POOL lane."""
     engine = db.engine
     if current() is not Lane.POOL or engine.dialect.name != "sqlite":
-        return _begun()
-    transactions = _transactions.get(engine)
-    if transactions is None:
-        transactions = _transactions.setdefault(engine, SharedTransactions(_begun))
-    return transactions.member()
+        return None
+    found = _transactions.get(engine)
+    return found or _transactions.setdefault(engine, SharedTransactions(_begun))
 
 
 @contextmanager
@@ -198,6 +197,8 @@ def _unit_of_work(begun: AbstractContextManager[Connection]) -> Iterator[None]:
     callbacks: dict[Callable[[], None], None] = {}
     started = time.perf_counter()
     with _outages(), begun as connection:
+        if measuring.measurements is not None and connection.dialect.name == "sqlite":
+            measuring.measurements.writer_lock(time.perf_counter() - started)
         writer_token, callbacks_token = writer.set(connection), _callbacks.set(callbacks)
         values_token = _values.set({})
         try:
@@ -330,25 +331,34 @@ def run_write(work: Callable[[], T], *, async_commit: bool = False) -> T:
     """Run ``work`` in a ``transaction``, and again after a collision, up to ATTEMPTS times.
 
     A collision is an error of PostgreSQL (``failures.is_retryable``) or a StaleDataError, as the
-    row changed after it was read. ``work`` must have no effect outside the database.
+    row changed after it was read. Requests on SQLite share a transaction with others that wait;
+    if that is lost, ``work`` runs again alone. It must have no effect outside the database.
     """
-    shares = not async_commit
+    shared = None if async_commit else _shared_transactions()
+    if shared is not None:
+        with suppress(SharedTransactionFailed):
+            return _attempted(work, shared.member)
+        _measure_collision()
+    return _attempted(work, partial(_begun, async_commit=async_commit))
+
+
+def _attempted(work: Callable[[], T], begin: Callable[[], AbstractContextManager[Connection]]) -> T:
     for attempt in range(ATTEMPTS):
         try:
-            with _unit_of_work(_shared() if shares else _begun(async_commit=async_commit)):
+            with _unit_of_work(begin()):
                 return work()
-        except SharedTransactionFailed:
-            # Others are not to be failed again, nor to fail this.
-            shares = False
-            continue
         except (DBAPIError, StaleDataError) as error:
             is_collision = isinstance(error, StaleDataError) or is_retryable(error)
             if attempt == ATTEMPTS - 1 or not is_collision:
                 raise
-        if measuring.measurements is not None:
-            measuring.measurements.collision()
+        _measure_collision()
         time.sleep(random.uniform(0.01, 0.1))  # noqa: S311 - spreads collisions
     raise Unavailable
+
+
+def _measure_collision() -> None:
+    if measuring.measurements is not None:
+        measuring.measurements.collision()
 
 
 class AfterCommitSignal:

@@ -1,8 +1,11 @@
 """Shared transactions of SQLite: threads that wait for the writer commit together.
 
-A commit waits for the disk and writes a page of each index, as long for one unit of work as for
-four. So a thread whose work is done hands its open transaction to the next thread that waits. The
-last one commits, and each continues once its own work is on disk. No thread waits for a timer.
+A commit waits for the disk and writes a page of each index, however many units of work are in it.
+So a thread whose work is done hands its open transaction to the next thread that waits. The last
+one commits, and each continues once its own work is on disk. No thread waits for a timer.
+
+A member sees what earlier members wrote. So nobody answers before the commit, not even an error,
+and all whose transaction was lost run again.
 """
 
 import sys
@@ -17,15 +20,16 @@ from typing import Any
 from sqlalchemy import Connection
 
 from app.core.errors import Unavailable
+from app.database.connect import run_on_driver
 from app.database.writer_lock import LOCK_SECONDS
 
-# Other processes wait meanwhile.
+# A transaction with so many members, or this old, is handed to nobody: other processes wait for it.
 MOST_MEMBERS = 8
 LONGEST_SECONDS = 0.02
 
 
 class SharedTransactionFailed(Exception):
-    """The work was rolled back with that of another thread, and can run again alone."""
+    """The work was rolled back with that of others, or failed because of it: it must run again."""
 
 
 @dataclass(slots=True, eq=False)
@@ -40,17 +44,29 @@ class _Transaction:
     is_over: threading.Event = field(default_factory=threading.Event)
     is_committed: bool = False
 
-    def has_room(self) -> bool:
-        return self.members < MOST_MEMBERS and time.monotonic() < self.expires
+    def can_go_on(self) -> bool:
+        """Whether another thread may join."""
+        has_room = self.members < MOST_MEMBERS and time.monotonic() < self.expires
+        return has_room and self.driver.in_transaction and self.connection.in_transaction()
+
+    def commit(self) -> None:
+        root = self.connection.get_transaction()
+        if root is not None:
+            try:
+                root.commit()
+            except BaseException:
+                root.rollback()
+                raise
+        self.is_committed = True
+        self.exit_stack.close()
 
 
 @dataclass(slots=True, eq=False)
 class _Waiter:
-    """A thread that waits: it gets a transaction, or opens one, or shares an outage."""
+    """A thread that waits, to receive a transaction or to open one."""
 
     woken: threading.Event = field(default_factory=threading.Event)
     received: _Transaction | None = None
-    outage: Unavailable | None = None
 
 
 class SharedTransactions:
@@ -67,23 +83,23 @@ class SharedTransactions:
         """Work in a transaction that others may share; returns once it is committed.
 
         An exception inside rolls back this work only. Raises Unavailable, and
-        SharedTransactionFailed if the work must run again.
+        SharedTransactionFailed.
         """
         transaction = self._enter()
-        is_alone = transaction.members == 1
+        is_first = transaction.members == 1
         try:
-            if not is_alone:
-                transaction.driver.execute("SAVEPOINT member")
+            if not is_first:
+                run_on_driver(transaction.connection, "SAVEPOINT member")
             yield transaction.connection
-            if not is_alone:
-                transaction.driver.execute("RELEASE member")
-        except BaseException:
-            self._revert(transaction, is_alone=is_alone)
+            if not is_first:
+                run_on_driver(transaction.connection, "RELEASE member")
+        except BaseException as error:
+            self._revert(transaction, is_first=is_first)
+            if not is_first and isinstance(error, Exception):
+                _wait_for_commit(transaction)
             raise
         self._leave(transaction)
-        transaction.is_over.wait()
-        if not transaction.is_committed:
-            raise SharedTransactionFailed
+        _wait_for_commit(transaction)
 
     def _enter(self) -> _Transaction:
         waiter = _Waiter()
@@ -97,22 +113,12 @@ class SharedTransactions:
                 if waiter in self._queue:
                     self._queue.remove(waiter)
                     raise Unavailable
-        if waiter.outage is not None:
-            raise Unavailable from waiter.outage
         if waiter.received is not None:
             waiter.received.members += 1
             return waiter.received
         exit_stack = ExitStack()
         try:
             connection = exit_stack.enter_context(self._begin())
-        except Unavailable as outage:
-            with self._guard:
-                waiting, self._queue = self._queue, deque()
-                self._is_busy = False
-                for other in waiting:
-                    other.outage = outage
-                    other.woken.set()
-            raise
         except BaseException:
             self._wake_next()
             raise
@@ -122,33 +128,43 @@ class SharedTransactions:
     def _leave(self, transaction: _Transaction) -> None:
         """Hand the transaction to the next thread, or commit it."""
         with self._guard:
-            if self._queue and transaction.has_room():
+            if self._queue and transaction.can_go_on():
                 follower = self._queue.popleft()
                 follower.received = transaction
                 follower.woken.set()
                 return
         try:
-            transaction.exit_stack.close()
-            transaction.is_committed = True
+            transaction.commit()
+        except Exception:
+            # Any of several may be the cause: each runs again alone.
+            if transaction.members == 1 or transaction.is_committed:
+                raise
+            self._roll_back(transaction)
         finally:
             self._end(transaction)
 
-    def _revert(self, transaction: _Transaction, *, is_alone: bool) -> None:
+    def _revert(self, transaction: _Transaction, *, is_first: bool) -> None:
         """Roll back the work of this thread, in an ``except``."""
-        is_reverted = False
-        if not is_alone:
-            # Impossible where SQLite rolled back the whole transaction, as for a full disk.
-            with suppress(Exception):
-                transaction.driver.execute("ROLLBACK TO member")
-                transaction.driver.execute("RELEASE member")
-                is_reverted = True
-        if is_reverted:
-            self._leave(transaction)
+        if is_first:
+            try:
+                transaction.exit_stack.__exit__(*sys.exc_info())
+            finally:
+                self._end(transaction)
             return
         try:
-            transaction.exit_stack.__exit__(*sys.exc_info())
-        finally:
+            run_on_driver(transaction.connection, "ROLLBACK TO member")
+            run_on_driver(transaction.connection, "RELEASE member")
+        except Exception:
+            # SQLite rolled back the whole transaction, as for a full disk.
+            self._roll_back(transaction)
             self._end(transaction)
+        else:
+            self._leave(transaction)
+
+    def _roll_back(self, transaction: _Transaction) -> None:
+        """End a lost transaction, in an ``except``; its error is that of those who run again."""
+        with suppress(Exception):
+            transaction.exit_stack.__exit__(*sys.exc_info())
 
     def _end(self, transaction: _Transaction) -> None:
         transaction.is_over.set()
@@ -159,3 +175,9 @@ class SharedTransactions:
             self._is_busy = bool(self._queue)
             if self._queue:
                 self._queue.popleft().woken.set()
+
+
+def _wait_for_commit(transaction: _Transaction) -> None:
+    transaction.is_over.wait()
+    if not transaction.is_committed:
+        raise SharedTransactionFailed

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 
 from sqlalchemy import Engine
 
-from app.core import measuring
 from app.core.errors import Unavailable
 from app.core.lanes import Lane, require
 
@@ -36,14 +35,12 @@ class WriterLock:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the lock; raises Unavailable after ten seconds."""
-        started = time.perf_counter()
+        deadline = time.monotonic() + LOCK_SECONDS
         if not self._thread.acquire(timeout=LOCK_SECONDS):
             raise Unavailable
         try:
             if not self._lock_free_file():
-                self._lock_file()
-            if measuring.measurements is not None:
-                measuring.measurements.writer_lock(time.perf_counter() - started)
+                self._lock_file(deadline)
             try:
                 yield
             finally:
@@ -65,8 +62,7 @@ class WriterLock:
         finally:
             fcntl.flock(self._turn, fcntl.LOCK_UN)
 
-    def _lock_file(self) -> None:
-        deadline = time.monotonic() + LOCK_SECONDS
+    def _lock_file(self, deadline: float) -> None:
         _wait_for(self._turn, deadline)
         try:
             _wait_for(self._write, deadline)
