@@ -1,9 +1,7 @@
 """Fixtures for all tests: databases, the application on them, a client and the cast.
 
-A test that asks for none of them runs once; any other runs on SQLite and on PostgreSQL, with two
-exceptions. One that is marked ``one_database`` is about nothing in which SQL has a part. Those of
-ON_ONE_DATABASE are about edges, whose statements run on both databases in the tests of the domains,
-or in those of their own that are marked ``both_databases``.
+A test that asks for none of them runs once; any other runs on SQLite and on PostgreSQL, unless it
+is marked ``one_database``: no SQL has a part in what it is about.
 """
 
 import fcntl
@@ -19,11 +17,6 @@ from tests.support.instances import copy_database
 from tests.support.postgres import PostgresMissing, unused_name
 
 KINDS = ("sqlite", "postgresql")
-# Folders of tests that run on SQLite alone where nothing else is said.
-ON_ONE_DATABASE = {
-    *("accounts", "activity", "bots", "feeds", "files", "integrations"),
-    *("mail", "mcp", "rest", "sign_on", "web", "webhooks"),
-}
 REAL_DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "real"
 
 # A slow machine is no failure of the code; time is measured where it is promised.
@@ -52,21 +45,13 @@ def _run_directory(config):
 
 def pytest_generate_tests(metafunc):
     chosen = metafunc.config.getoption("--db")
-    kinds = kinds_of(metafunc.definition) if chosen == "both" else (chosen,)
+    kinds = KINDS if chosen == "both" else (chosen,)
+    if chosen == "both" and metafunc.definition.get_closest_marker("one_database"):
+        kinds = KINDS[:1]
     scopes = {"database": "session", "empty_url": "function", "migrated_url": "function"}
     for name, scope in scopes.items():
         if name in metafunc.fixturenames:
             metafunc.parametrize(name, kinds, indirect=True, scope=scope)
-
-
-def kinds_of(definition):
-    """The databases on which a test runs."""
-    is_about_sql = definition.path.parent.name not in ON_ONE_DATABASE
-    if definition.get_closest_marker("both_databases"):
-        return KINDS
-    return (
-        KINDS if is_about_sql and not definition.get_closest_marker("one_database") else KINDS[:1]
-    )
 
 
 @pytest.hookimpl(trylast=True)

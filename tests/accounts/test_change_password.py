@@ -100,7 +100,6 @@ def test_change_is_for_humans(app, admin, client):
     assert details(answer) == {"reason": "humans_only"}
 
 
-@pytest.mark.both_databases
 def test_of_changes_at_once_one_wins_and_its_password_counts(app, admin):
     browsers = [logged_in(app, "ada") for _ in range(5)]
     answers = at_once(
@@ -115,7 +114,6 @@ def test_of_changes_at_once_one_wins_and_its_password_counts(app, admin):
     only(app, "user.updated")
 
 
-@pytest.mark.both_databases
 def test_of_changes_at_once_in_one_session_one_wins(app, admin):
     token = cookie_of(admin)
 

@@ -137,7 +137,6 @@ def test_health_looks_at_no_credential(admin):
     assert admin.get("/healthz", headers=headers).status_code == 200
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("values", "reason"),
     [
@@ -172,7 +171,6 @@ def test_session_over_is_recorded_once_however_many_ask(app, admin):
     only(app, "auth.session.expired")
 
 
-@pytest.mark.both_databases
 def test_session_in_use_lives_on_and_its_use_is_at_most_a_minute_late(app, admin):
     almost = now_ms() - 10_080 * MINUTE_MS + 5_000
     age(app, last_seen_at=almost)
@@ -202,7 +200,6 @@ def test_use_does_not_prolong_the_absolute_end(app, admin):
     assert sessions(app)[0].expires_at == before
 
 
-@pytest.mark.both_databases
 def test_session_of_a_deactivated_human_is_dead_at_once(app, admin):
     grace = new_human(admin, "grace")
     browser = logged_in(app, "grace")

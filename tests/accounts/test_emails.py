@@ -86,7 +86,6 @@ def test_no_two_people_share_one(app, admin):
     new_human(admin, "carol")
 
 
-@pytest.mark.both_databases
 def test_of_two_who_take_one_at_once_one_wins(app, admin):
     people = [new_human(admin, name) for name in ("grace", "carol", "dan")]
     browsers = [logged_in(app, one["username"]) for one in people]

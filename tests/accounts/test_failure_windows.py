@@ -31,7 +31,6 @@ def a_minute_later(app, monkeypatch):
         return run_write(failure_windows.record_finished)
 
 
-@pytest.mark.both_databases
 def test_the_first_is_written_at_once_and_the_rest_of_its_minute_as_one(app, client, monkeypatch):
     for _ in range(20):
         fail(client)
@@ -55,7 +54,6 @@ def test_it_is_written_wherever_it_happens_and_in_whichever_lane(app, client, pa
     assert [payload["token_prefix"] for payload in written(app)] == [None]
 
 
-@pytest.mark.both_databases
 def test_processes_share_a_window(app, client, monkeypatch):
     fail(client)
     for _ in range(3):
@@ -93,7 +91,6 @@ def test_addresses_and_prefixes_have_windows_of_their_own(app, client):
     }
 
 
-@pytest.mark.both_databases
 def test_however_many_prefixes_are_tried_few_rows_are_written(app, client, monkeypatch):
     for _ in range(50):
         fail(client, credentials.new_bot_token())
@@ -110,7 +107,6 @@ def test_however_many_addresses_try_the_table_is_bounded(app, client, monkeypatc
     assert len(app.extensions[failure_windows.EXTENSION].seen) == 6
 
 
-@pytest.mark.both_databases
 def test_a_good_key_is_never_locked_out(app, admin, client):
     token = admin.post(f"{API}/bots", json={"username": "bot-good-1", "mode": "read"}).json
     for _ in range(30):

@@ -202,7 +202,6 @@ def test_login_takes_json_alone(client, content_type, raw, kind):
     assert details(answer)["errors"][0]["type"] == kind
 
 
-@pytest.mark.both_databases
 def test_hash_of_another_cost_is_renewed_at_login_and_sessions_stay(app, admin, client):
     dear = passwords.Cost(time=2, memory_kib=128, parallelism=1)
     write(app, update(User).values(password_hash=passwords.hash_new(PASSWORD, dear)))
@@ -222,7 +221,6 @@ def test_wrong_password_renews_nothing(app, admin, client):
     assert stored_hash(app, "ada") == dear
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("change", [{"is_active": False}, {"password_hash": "$argon2id$changed"}])
 def test_user_changed_while_the_password_was_judged_does_not_get_in(
     app, admin, client, monkeypatch, change

@@ -1,6 +1,5 @@
 """Logins with passkeys: what is refused, what counts, and what works once."""
 
-import pytest
 from sqlalchemy import select
 
 from app.accounts.models import UsedToken
@@ -29,7 +28,6 @@ LOGIN_REFUSED = {
 }
 
 
-@pytest.mark.both_databases
 def test_what_is_no_right_answer_is_refused(app, admin, device):
     """One installation for all cases: none may let anybody in or move the counter."""
     client = app.test_client()
@@ -77,7 +75,6 @@ def test_what_is_no_right_answer_is_refused(app, admin, device):
     assert log_in(client, device).status_code == 200
 
 
-@pytest.mark.both_databases
 def test_a_challenge_works_once(app, admin, device, monkeypatch):
     client = app.test_client()
     begun = begin(client)

@@ -151,7 +151,6 @@ def test_adding_one_takes_the_password_and_guesses_are_limited(app, admin):
     assert error(begin_adding(admin)) == (429, "rate_limit.exceeded")
 
 
-@pytest.mark.both_databases
 def test_ten_at_most_and_none_twice(app, admin, device):
     again = add(admin, device)
     assert error(again) == (409, "resource.conflict")
@@ -220,7 +219,6 @@ def test_its_owner_renames_it(app, admin, device):
         assert admin.patch(f"{OWN}/{missing}", json={"name": "x"}).status_code == 404
 
 
-@pytest.mark.both_databases
 def test_others_see_and_remove_it_for_whoever_lost_it(app, admin, device):
     grace = new_human(admin, "grace")
     other = app.test_client()
@@ -246,7 +244,6 @@ def test_others_see_and_remove_it_for_whoever_lost_it(app, admin, device):
         assert admin.delete(f"{API}/users/{user_id}/passkeys/{NOBODY}").status_code == 404
 
 
-@pytest.mark.both_databases
 def test_the_operator_lists_and_removes_them_by_command(app, admin, device, setting):
     assert add(admin, Authenticator(), "Laptop").status_code == 201
     laptop, phone = (one["id"] for one in mine(admin))

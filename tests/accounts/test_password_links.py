@@ -206,7 +206,6 @@ def test_it_works_once(app, admin):
     assert try_login(app.test_client(), "grace.hopper", NEW).status_code == 200
 
 
-@pytest.mark.both_databases
 def test_of_uses_at_once_one_wins(app, admin):
     path = invited(admin)
     browsers = [app.test_client() for _ in range(4)]
@@ -331,7 +330,6 @@ def test_no_session_outlives_it_whoever_used_the_browser(app, admin):
     assert error(thief.get(ME)) == (401, "auth.unauthenticated")
 
 
-@pytest.mark.both_databases
 def test_links_past_their_end_are_swept(app, admin):
     invited(admin)
     settings = app.config["SETTINGS"]

@@ -111,7 +111,6 @@ def test_a_code_works_once(app, admin, phone):
     )
 
 
-@pytest.mark.both_databases
 def test_of_many_logins_at_once_with_one_code_one_gets_in(app, admin, phone):
     code = phone.code()
     answers = at_once(4, lambda _: log_in(app.test_client(), code).status_code)
@@ -192,7 +191,6 @@ def test_setting_it_up_takes_the_password(app, admin):
     assert error(answer) == (400, "auth.current_password_invalid")
 
 
-@pytest.mark.both_databases
 def test_others_reset_it_for_whoever_lost_it(app, admin, phone):
     grace = new_human(admin, "grace")
     other = app.test_client()
@@ -226,7 +224,6 @@ def test_keys_of_bots_need_no_code(app, admin, phone):
     assert answer.status_code == 200
 
 
-@pytest.mark.both_databases
 def test_only_hashes_and_sealed_secrets_are_kept(app, admin, phone):
     with app.app_context(), reading():
         factor = session.scalars(select(SecondFactor)).one()
@@ -240,7 +237,6 @@ def test_only_hashes_and_sealed_secrets_are_kept(app, admin, phone):
     assert not any(code in told for code in (*phone.codes, *plain))
 
 
-@pytest.mark.both_databases
 def test_a_secret_of_another_key_lets_only_recovery_codes_in(app, admin, phone):
     write(app, update(SecondFactor).values(sealed_secret=b"x" * 60))
     assert log_in(app.test_client(), phone.code()).status_code == 401

@@ -66,7 +66,6 @@ class TestPages:
         answer = self.second_step(client, phone.code())
         assert (answer.status_code, "Too many attempts" in answer.text) == (429, True)
 
-    @pytest.mark.both_databases
     def test_a_link_to_choose_a_password_replaces_no_code(self, app, admin, phone, client):
         new_human(admin, "grace")
         other = app.test_client()

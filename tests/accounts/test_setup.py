@@ -89,7 +89,6 @@ def test_words_that_stand_for_somebody_else_are_no_usernames(client, admin, user
         assert details(answer) == {"field": "username", "reason": "reserved"}
 
 
-@pytest.mark.both_databases
 def test_bots_do_not_count_as_humans(app, client):
     row = {
         "id": ids.new_id(), "type": "bot", "username": "bot-test-1", "display_name": "Bot",
@@ -145,7 +144,6 @@ def test_setup_is_over_once_a_human_exists(app, client, body):
     assert humans(app) == 1
 
 
-@pytest.mark.both_databases
 def test_deactivated_human_counts(app, client):
     admin = set_up(app)
     new_human(admin, "grace")
@@ -208,7 +206,6 @@ def by_command(app, number):
     return {0: 201, 1: 409}.get(result.exit_code, result.exit_code)
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("_round", range(5))
 def test_of_32_setups_at_once_by_rest_and_command_one_makes_the_admin(app, _round):
     answers = at_once(32, lambda number: (by_command if number % 4 == 0 else by_rest)(app, number))

@@ -190,7 +190,6 @@ def test_a_site_of_ipv6_has_twenty_attempts_however_many_networks_it_has(app, cl
         assert session.scalar(select(func.count()).select_from(LoginBucket)) == rows
 
 
-@pytest.mark.both_databases
 def test_clock_set_back_neither_locks_out_for_longer_nor_forgets(app, client, clock):
     set_up(app)
     fail(client, times=5)
@@ -203,7 +202,6 @@ def test_clock_set_back_neither_locks_out_for_longer_nor_forgets(app, client, cl
     refused(client)
 
 
-@pytest.mark.both_databases
 def test_exhausted_address_makes_no_rows_of_usernames(app, client):
     set_up(app)
     fail(client, times=5, username="nobody")
@@ -213,7 +211,6 @@ def test_exhausted_address_makes_no_rows_of_usernames(app, client):
         assert session.scalar(select(func.count()).select_from(LoginBucket)) == 2
 
 
-@pytest.mark.both_databases
 def test_table_names_nobody(app, client):
     set_up(app)
     fail(client)
@@ -271,7 +268,6 @@ def test_parallel_logins_of_many_usernames_from_one_address_share_its_window(app
     assert (answers.count(401), answers.count(429)) == (5, 27)
 
 
-@pytest.mark.both_databases
 def test_parallel_good_logins_give_every_place_back(app, client):
     admin = set_up(app)
     new_human(admin, "grace")

@@ -105,7 +105,6 @@ def test_last_active_human_stays_active(app, admin):
     assert admin.patch(f"{USERS}/{grace['id']}", json={"is_active": False}).status_code == 200
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("_round", range(5))
 def test_two_who_deactivate_each_other_leave_one_active(app, admin, _round):
     grace = new_human(admin, "grace")
@@ -140,7 +139,6 @@ def test_of_all_who_deactivate_themselves_one_stays_active(app, admin, _round):
     assert (answers.count(200), answers.count(409)) == (3, 1)
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("fields", [{"is_active": False}, {"password": OTHER_PASSWORD}])
 def test_person_who_hammers_is_shut_out_at_once(app, admin, fields):
     grace = new_human(admin, "grace")

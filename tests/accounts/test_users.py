@@ -44,7 +44,6 @@ def test_list_shows_humans_and_bots_newest_first(admin):
     }
 
 
-@pytest.mark.both_databases
 def test_list_goes_page_by_page(admin):
     for number in range(5):
         new_human(admin, f"human-{number}")
@@ -105,7 +104,6 @@ def test_client_request_id_is_echoed_and_display_name_defaults(admin):
     assert answer.json["display_name"] == "grace"
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("taken", ["ada", "bot-test-1"])
 def test_usernames_are_unique_over_both_kinds(app, admin, taken):
     bot, _ = new_bot(admin, "bot-test-1")
@@ -117,7 +115,6 @@ def test_usernames_are_unique_over_both_kinds(app, admin, taken):
     assert len(events(app)) == before
 
 
-@pytest.mark.both_databases
 def test_of_many_who_take_one_username_at_once_one_gets_it(app, admin):
     token = cookie_of(admin)
 

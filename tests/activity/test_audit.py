@@ -65,7 +65,6 @@ def test_it_shows_every_column_and_the_actor(cast):
     }
 
 
-@pytest.mark.both_databases
 def test_it_is_newest_first_without_a_default_window(app, cast):
     for number in range(3):
         make_ticket(cast.ada, cast.open_project, str(number))
@@ -101,7 +100,6 @@ def _log(cast):
     return first, answer.headers["X-Request-Id"]
 
 
-@pytest.mark.both_databases
 def test_each_filter_narrows_by_equality(cast, log):
     ticket, request_id = log
     wanted = {
@@ -130,7 +128,6 @@ def at(milliseconds, hours=0):
     return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{milliseconds % 1000:03d}"
 
 
-@pytest.mark.both_databases
 def test_since_and_until_are_both_inclusive(app, cast, log):
     moment = events(app, event_type="ticket.updated")[0].created_at
     alone = f"?event_type=ticket.updated&since={at(moment)}Z&until={at(moment)}Z"
@@ -185,7 +182,6 @@ def test_a_time_that_is_none_is_refused(cast, text):
         malformed(response, ["query", name], "invalid_value")
 
 
-@pytest.mark.both_databases
 def test_times_at_the_ends_of_the_calendar_are_times(cast):
     assert listed(cast.ada, "?since=9999-12-31T23:59:59.999999999-23:59") == []
     assert listed(cast.ada, "?until=0001-01-01T00:00:00%2B23:59") == []
@@ -227,7 +223,6 @@ def test_no_method_changes_the_log(cast):
         assert response.headers["Allow"] == "GET"
 
 
-@pytest.mark.both_databases
 def test_a_page_costs_the_same_queries_however_long_it_is(app, cast):
     for number in range(10):
         make_ticket(cast.ada if number % 2 else cast.smith, cast.open_project, str(number))

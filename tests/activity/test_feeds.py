@@ -1,7 +1,5 @@
 """tickets.activity.list and projects.activity.list: what happened, for whoever may see it."""
 
-import pytest
-
 from app.audit.service import Target, record
 from app.core.actor import SYSTEM
 from tests.support.cast import in_app
@@ -12,7 +10,6 @@ def types(caller, path):
     return [event["event_type"] for event in ok(caller.get(path))["data"]]
 
 
-@pytest.mark.both_databases
 def test_a_ticket_shows_what_happened_to_it_newest_first(cast):
     ticket = make_ticket(cast.ada, cast.open_project)
     make_ticket(cast.ada, cast.open_project, "Another")
@@ -79,7 +76,6 @@ def test_a_relation_tells_a_fenced_bot_nothing_of_the_other_project(app, cast):
     assert events(app, event_type="ticket.relation_added")[0].payload["target_ticket_id"]
 
 
-@pytest.mark.both_databases
 def test_a_cursor_of_one_feed_serves_another(cast):
     for number in range(3):
         make_ticket(cast.ada, cast.open_project, str(number))

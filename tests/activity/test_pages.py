@@ -73,7 +73,6 @@ def rows_of(page):
     return [" ".join(re.sub(r"<[^>]*>", "", row).split()) for row in rows]
 
 
-@pytest.mark.both_databases
 def test_events_of_one_request_are_one_row(cast, browser):
     ok(cast.ada.post("/projects", {"key": "NEW", "name": "New"}), 201)
     page = browser("/audit")
@@ -92,7 +91,6 @@ def test_events_of_one_request_are_one_row(cast, browser):
     )
 
 
-@pytest.mark.both_databases
 def test_a_row_names_three_kinds_of_events_and_counts_the_rest(cast, browser, app):
     ticket = make_ticket(cast.ada, cast.open_project)
     ok(cast.ada.patch(f"/tickets/{ticket['id']}", {"priority": "high"}))
@@ -108,7 +106,6 @@ def test_a_row_names_three_kinds_of_events_and_counts_the_rest(cast, browser, ap
     assert row.endswith("to high; wrote 2 pages; deleted 2 labels; and 2 more")
 
 
-@pytest.mark.both_databases
 def test_housekeeping_is_one_row_a_day_and_no_news(cast, browser, app):
     make_ticket(cast.ada, cast.open_project, "First")
     news = re.search(r'hx-get="(/audit/news[^"]*)"', browser("/audit"))[1]
@@ -143,7 +140,6 @@ def test_housekeeping_is_one_row_a_day_and_no_news(cast, browser, app):
     assert len(alone) == 3
 
 
-@pytest.mark.both_databases
 def test_pages_of_requests_hold_every_event_once(cast, browser, monkeypatch):
     for number in range(7):
         make_ticket(cast.ada, cast.open_project, f"Number {number}")
@@ -160,7 +156,6 @@ def test_pages_of_requests_hold_every_event_once(cast, browser, monkeypatch):
     assert [int(row[-1]) for row in seen] == list(reversed(range(7)))
 
 
-@pytest.mark.both_databases
 def test_a_request_beyond_the_page_says_so(cast, browser, monkeypatch):
     ok(cast.ada.post("/projects", {"key": "NEW", "name": "New"}), 201)
     monkeypatch.setattr(requests, "MOST_EVENTS", 4)
@@ -182,7 +177,6 @@ def test_rows_stand_below_their_day(cast, browser, monkeypatch):
     assert re.findall(r'day-head">(.*?)<', browser("/audit")) == [day(iso(at)[:10])]
 
 
-@pytest.mark.both_databases
 def test_menus_offer_what_there_is_and_keep_the_other_filters(cast, browser):
     page = browser("/audit?project=OPEN&span=7d")
     assert 'href="/audit?project=OPEN&span=7d&actor=smith"' in page
@@ -193,7 +187,6 @@ def test_menus_offer_what_there_is_and_keep_the_other_filters(cast, browser):
     assert 'href="/audit?project=OPEN"' in page
 
 
-@pytest.mark.both_databases
 def test_tickets_are_suggested_by_id_and_title(cast, browser):
     make_ticket(cast.ada, cast.open_project, "Mend the roof")
     for typed in ("open-1", "roof"):
@@ -216,7 +209,6 @@ def test_events_are_sentences(cast, browser):
     assert "<b>it</b>" not in raw
 
 
-@pytest.mark.both_databases
 def test_filters(cast, browser):
     make_ticket(cast.ada, cast.open_project, "Hers")
     make_ticket(cast.smith, cast.fenced_project, "Its")
@@ -246,7 +238,6 @@ def test_an_event_and_its_request(cast, browser):
     browser("/audit/events/unknown", status=404)
 
 
-@pytest.mark.both_databases
 def test_the_export_is_the_filter_as_lines(cast):
     make_ticket(cast.ada, cast.open_project, "Hers")
     response = cast.ada.get("//audit/export?event_type=ticket.created")
@@ -255,7 +246,6 @@ def test_the_export_is_the_filter_as_lines(cast):
     assert "attachment" in response.headers["Content-Disposition"]
 
 
-@pytest.mark.both_databases
 def test_the_export_is_sent_in_pieces(cast, monkeypatch):
     monkeypatch.setattr("app.activity.pages.log.BATCH", 2)
     for number in range(5):
@@ -265,7 +255,6 @@ def test_the_export_is_sent_in_pieces(cast, monkeypatch):
         assert [piece.count(b"\n") for piece in response.iter_encoded()] == lines
 
 
-@pytest.mark.both_databases
 def test_tool_calls(cast, browser):
     agent = Agent(cast.smith)
     for _ in range(3):

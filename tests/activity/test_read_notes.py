@@ -73,7 +73,6 @@ def test_what_another_process_stored_is_read(app, cast, ticket, receipt, other):
     assert receipt()["ticket"]["status"] == "read"
 
 
-@pytest.mark.both_databases
 def test_a_process_that_ends_well_leaves_nothing_unknown(app, cast, ticket, receipt, other):
     other(lambda: ok(cast.smith.get("/tickets/OPEN-1")))
     with app.app_context():
@@ -104,7 +103,6 @@ def test_what_a_killed_process_noted_stays_unknown(app, cast, ticket, receipt, o
     assert (found["ticket"]["status"], found["comments"]["status"]) == ("not_read", "not_read")
 
 
-@pytest.mark.both_databases
 def test_an_alive_process_that_was_taken_for_dead_says_so(app, cast, ticket, receipt, monkeypatch):
     ok(cast.smith.get("/tickets"))
     with app.app_context():
@@ -122,7 +120,6 @@ def test_an_alive_process_that_was_taken_for_dead_says_so(app, cast, ticket, rec
     assert now_ms() - gap.version < 60_000
 
 
-@pytest.mark.both_databases
 def test_an_idle_bot_is_let_go(app, cast, ticket, receipt, monkeypatch):
     ok(cast.smith.get("/tickets"))
     monkeypatch.setattr(read_notes, "IDLE_SECONDS", -1.0)
@@ -168,7 +165,6 @@ def test_notes_that_cannot_be_stored_wait_and_then_are_given_up(
             assert session.get(BotRead, (cast.smith.user_id, bot_reads.GAP)) is not None
 
 
-@pytest.mark.both_databases
 def test_what_is_lost_is_unknown_while_that_is_being_stored(app, cast, ticket, receipt):
     bot = cast.smith.user_id
     with app.app_context():
@@ -208,7 +204,6 @@ def test_a_read_whose_log_is_not_written_is_unknown(app, cast, smith, ticket, re
     assert receipt()["ticket"]["status"] == "unknown"
 
 
-@pytest.mark.both_databases
 def test_the_marks_of_many_comments_are_trimmed(app, cast, ticket, monkeypatch):
     monkeypatch.setattr(bot_reads, "MARKS_KEPT", 3)
     made = [comment(cast.ada, str(number))["id"] for number in range(9)]
@@ -232,7 +227,6 @@ def test_only_the_newest_comments_are_looked_at(app, cast, smith, ticket, receip
     assert times == sorted(times)
 
 
-@pytest.mark.both_databases
 def test_reads_at_once_are_all_kept(app, cast, ticket, receipt):
     """Threads note, one stores: nothing gets lost between them."""
     numbers = [make_ticket(cast.ada, cast.open_project)["id"] for _ in range(20)]

@@ -60,7 +60,6 @@ def test_what_the_other_had_shown_is_read(cast, ticket, receipt, other):
     assert {one["id"] for one in found["comments"]["unread"]} < {first["id"], second["id"]}
 
 
-@pytest.mark.both_databases
 def test_what_it_had_not_shown_is_certainly_not_read(cast, ticket, receipt, other):
     make_ticket(cast.ada, cast.open_project, "Another")
     comment(cast.ada)
@@ -109,7 +108,6 @@ def test_more_comments_than_are_named(cast, ticket, receipt, other):
     assert [one["id"] for one in found["unread"]] == made[10:]
 
 
-@pytest.mark.both_databases
 def test_a_process_that_is_killed_never_answers(app, cast, ticket, receipt, other, monkeypatch):
     other.get(cast.smith, "/tickets/OPEN-1")
     change(cast.smith, "low")

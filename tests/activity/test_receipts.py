@@ -94,7 +94,6 @@ READS = {
 }
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("name", READS)
 def test_what_a_tool_shows_whole_is_read(cast, smith, ticket, receipt, name):
     arguments, expected = READS[name]

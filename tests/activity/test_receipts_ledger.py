@@ -341,7 +341,6 @@ def test_receipts_are_known_once_processes_have_answered(storm):
     assert storm.seen["unknown"] <= sum(storm.seen.values()) // 50, storm.seen
 
 
-@pytest.mark.both_databases
 def test_receipts_after_kills_are_never_wrong(storm):
     run(storm, WEIGHTS | PROCESSES | {"kill": 1})
     assert all(storm.seen.values()), storm.seen

@@ -79,7 +79,6 @@ def test_invalid_key_is_refused_on_public_routes_too(app, admin, client):
     assert events(app, "auth.login.failure") == []
 
 
-@pytest.mark.both_databases
 def test_first_use_is_recorded_and_then_one_an_hour(app, admin):
     bot, token = new_bot(admin)
     for _ in range(5):
@@ -97,7 +96,6 @@ def test_first_use_is_recorded_and_then_one_an_hour(app, admin):
     assert len(events(app, "auth.bot.success")) == 2
 
 
-@pytest.mark.both_databases
 def test_first_uses_at_once_are_one_record(app, admin):
     _, token = new_bot(admin)
     answers = at_once(8, lambda _number: me_by_key(app, token).status_code)
@@ -120,7 +118,6 @@ def test_zero_minutes_record_every_request(app, admin, setting):
     assert len(events(app, "auth.bot.success")) == 6
 
 
-@pytest.mark.both_databases
 def test_last_use_is_at_most_a_minute_late(app, admin):
     bot, token = new_bot(admin)
 
@@ -146,7 +143,6 @@ def test_reads_with_a_token_in_use_write_nothing(app, admin, monkeypatch):
     assert me_by_key(app, token).status_code == 200
 
 
-@pytest.mark.both_databases
 def test_traces_that_cannot_be_written_leave_the_answer_alone(app, admin, monkeypatch):
     _, token = new_bot(admin)
 

@@ -103,7 +103,6 @@ def test_update_checks_its_fields(app, admin, body, code):
     assert events(app, "bot.updated") == []
 
 
-@pytest.mark.both_databases
 def test_updates_at_once_lose_nothing(app, admin):
     bot, _ = new_bot(admin)
     token = cookie_of(admin)
@@ -122,7 +121,6 @@ def test_updates_at_once_lose_nothing(app, admin):
     assert all(body.items() <= found.items() for body in bodies)
 
 
-@pytest.mark.both_databases
 def test_disabling_and_enabling(app, admin):
     bot, token = new_bot(admin)
     path = f"{BOTS}/{bot['id']}"

@@ -109,7 +109,6 @@ def test_create_takes_every_field(admin):
     assert fields.items() <= answer.json["bot"].items()
 
 
-@pytest.mark.both_databases
 def test_project_named_twice_counts_once(admin):
     project = new_project(admin, "OPS")
     bot, _ = new_bot(admin, project_ids=[project, project.upper()])
@@ -178,7 +177,6 @@ def test_create_needs_username_and_mode(admin, missing):
     assert details(answer)["errors"][0]["loc"] == ["body", missing]
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("taken", ["ada", "bot-test-1"])
 def test_username_is_unique_and_stays_reserved(app, admin, taken):
     bot, _ = new_bot(admin, "bot-test-1")
@@ -219,7 +217,6 @@ def test_same_idempotency_key_replays_the_token_and_makes_one_bot(app, admin):
     assert details(other)["reason"] == "idempotency_mismatch"
 
 
-@pytest.mark.both_databases
 def test_one_key_used_at_once_makes_one_bot(app, admin):
     token = cookie_of(admin)
 
@@ -232,7 +229,6 @@ def test_one_key_used_at_once_makes_one_bot(app, admin):
     only(app, "bot.created")
 
 
-@pytest.mark.both_databases
 def test_list_shows_bots_alone_newest_first_page_by_page(admin):
     new_human(admin, "grace")
     bots = [new_bot(admin, f"bot-{number}")[0] for number in range(5)]

@@ -99,7 +99,6 @@ def test_tickets_and_comments_count_together(cast: Cast):
     )
 
 
-@pytest.mark.both_databases
 def test_a_comment_with_a_move_counts(cast: Cast):
     limit(cast, 1)
     ticket = make_ticket(cast.ada, cast.open_project)
@@ -160,7 +159,6 @@ def test_one_click_resumes_it_and_it_begins_anew(app, cast: Cast):
     assert event_types(app, target_id=cast.smith.user_id).count("bot.paused") == 2
 
 
-@pytest.mark.both_databases
 def test_people_pause_and_resume_one_bot(app, cast: Cast):
     bot = f"/bots/{cast.smith.user_id}"
     assert ok(cast.ada.patch(bot, {"is_paused": True}))["is_paused"]

@@ -52,7 +52,6 @@ def test_malformed_token_has_no_prefix(text):
     assert credentials.lookup_prefix(text) is None
 
 
-@pytest.mark.both_databases
 def test_rotate_issues_a_new_token_and_the_old_is_dead_at_once(app, admin):
     bot, old = new_bot(admin)
     answer = rotate(admin, bot)
@@ -123,7 +122,6 @@ def test_token_verbs_take_no_fields_and_no_idempotency_key(app, admin, verb):
         assert (first.status_code, second.status_code) == (204, 409)
 
 
-@pytest.mark.both_databases
 def test_rotations_at_once_leave_one_active_token(app, admin):
     bot, _ = new_bot(admin)
     cookie = cookie_of(admin)

@@ -79,7 +79,6 @@ def test_my_calendar_has_my_open_tickets_by_their_days(cast, client, subscribe):
     assert summaries(client.get(path)) == ["OPEN-1 Later"]
 
 
-@pytest.mark.both_databases
 def test_the_calendar_of_a_project_has_everybodys(cast, client, subscribe):
     path = subscribe("calendar:OPEN")
     due(cast, "Of nobody", "2027-01-30")
@@ -126,7 +125,6 @@ def test_the_activity_of_a_project(cast, client, subscribe):
     assert path.split("/")[2] not in response.text
 
 
-@pytest.mark.both_databases
 def test_the_number_of_entries_is_bounded(cast, client, subscribe, monkeypatch):
     for number in range(4):
         due(cast, f"No {number}", f"2027-01-0{number + 1}")
@@ -151,7 +149,6 @@ def test_what_has_not_changed_is_not_sent_again(cast, client, subscribe):
         assert fresh.headers["Cache-Control"] == "private, no-cache"
 
 
-@pytest.mark.both_databases
 def test_the_address_is_shown_once_and_replaced_by_the_next(app, cast, ada, client, subscribe):
     first = subscribe("calendar")
     token = first.split("/")[2]
@@ -166,7 +163,6 @@ def test_the_address_is_shown_once_and_replaced_by_the_next(app, cast, ada, clie
     assert token not in str([event.payload for event in events(app)])
 
 
-@pytest.mark.both_databases
 def test_the_list_has_pages(ada, subscribe, monkeypatch):
     monkeypatch.setattr(pages, "SHOWN", 2)
     for about in ("calendar", "calendar:OPEN", "activity:OPEN"):
@@ -180,7 +176,6 @@ def test_the_list_has_pages(ada, subscribe, monkeypatch):
     assert ada.get("/profile/feeds?cursor=broken").location == "/profile/feeds"
 
 
-@pytest.mark.both_databases
 def test_the_token_is_kept_as_a_hash_alone(app, subscribe):
     token = subscribe("calendar").split("/")[2]
     assert len(token) == 43
@@ -273,7 +268,6 @@ def test_the_token_is_in_no_log(client, subscribe, caplog):
     assert token not in str([vars(record) for record in caplog.records])
 
 
-@pytest.mark.both_databases
 def test_a_feed_is_made_listed_and_revoked_over_rest(cast, client):
     """By the verbs of the page: its address is shown once, and others cannot see or end it."""
     given = {"kind": "activity", "project_id": cast.open_project}

@@ -57,7 +57,6 @@ def test_the_doctor_finds_what_is_missing_and_damaged(app, settings):
             damaged(paths[1].name, 1, store_of(settings))
 
 
-@pytest.mark.both_databases
 def test_an_export_has_the_contents_that_its_rows_name(app, settings, tmp_path):
     folder = layout.Folder(tmp_path / "export")
     folder.path.mkdir()

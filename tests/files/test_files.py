@@ -193,7 +193,6 @@ def test_what_is_refused(cast, ticket, changed):
     ok(send(cast.ada, ticket, b"x" * 70_000), 201)
 
 
-@pytest.mark.both_databases
 def test_the_quota_holds_for_uploads_at_once(app, cast, ticket, changed):
     changed(files_quota=100)
 
@@ -234,7 +233,6 @@ def test_files_of_comments_are_their_authors(cast, ticket):
     refused(cast.ada.get(f"/files/{made['id']}"), 410, "resource.gone")
 
 
-@pytest.mark.both_databases
 def test_a_list_is_in_pages(cast, ticket):
     made = [add_file(cast.ada, ticket, bytes([65 + index]))["id"] for index in range(5)]
     assert [row["id"] for row in walk(cast.ada, f"{ticket}/files", 2)] == made
@@ -259,7 +257,6 @@ def test_a_page_without_files_says_what_to_do(cast, ticket):
     assert empty not in cast.ada.get(page).text
 
 
-@pytest.mark.both_databases
 def test_contents_are_kept_once_and_swept_when_nobody_has_them(app, cast, ticket):
     settings = app.config["SETTINGS"]
     one, same = add_file(cast.ada, ticket), add_file(cast.bo, ticket, name="again.txt")
@@ -278,7 +275,6 @@ def test_contents_are_kept_once_and_swept_when_nobody_has_them(app, cast, ticket
     assert cast.ada.get(f"/files/{same['id']}").data == b"Words"
 
 
-@pytest.mark.both_databases
 def test_a_sweep_takes_nothing_that_is_stored_again_meanwhile(app, cast, ticket):
     settings = app.config["SETTINGS"]
     made = add_file(cast.ada, ticket)
@@ -292,7 +288,6 @@ def test_a_sweep_takes_nothing_that_is_stored_again_meanwhile(app, cast, ticket)
     assert cast.ada.get(f"/files/{again['id']}").data == b"Words"
 
 
-@pytest.mark.both_databases
 def test_uploads_and_sweeps_of_one_content_at_once(app, cast, ticket):
     """Whatever happens in which order, no row is ever without its content."""
     settings, ended = app.config["SETTINGS"], threading.Event()
@@ -317,7 +312,6 @@ def test_uploads_and_sweeps_of_one_content_at_once(app, cast, ticket):
     assert missing == []
 
 
-@pytest.mark.both_databases
 def test_an_upload_that_fails_leaves_no_row(app, cast, ticket, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")

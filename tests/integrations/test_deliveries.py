@@ -66,7 +66,6 @@ def test_a_push_links_its_branch_and_its_commits(cast, forge):
     assert at.state() == "Backlog"
 
 
-@pytest.mark.both_databases
 def test_what_closes_unmerged_reopens_and_is_not_named_any_more(cast):
     at = Connected(cast)
     at.deliver(pull_request("github", 1, title="OPEN-1 Mend it", body="fixes OPEN-1"))
@@ -90,7 +89,6 @@ def test_only_a_merge_into_the_default_branch_moves(cast):
     assert at.state() == "Backlog"
 
 
-@pytest.mark.both_databases
 def test_a_link_that_an_agent_made_is_taken_over(cast):
     at = Connected(cast)
     address = {"url": f"{HOME['github']}/pull/5", "title": "Mine"}
@@ -156,7 +154,6 @@ def test_a_move_that_needs_a_person_is_left_to_one(cast):
     assert at.state() == "Backlog"
 
 
-@pytest.mark.both_databases
 def test_the_bot_has_the_fences_of_any_bot(cast, app):
     at = Connected(cast)
     bot = f"/bots/{at.integration['bot_user_id']}"
@@ -171,7 +168,6 @@ def test_the_bot_has_the_fences_of_any_bot(cast, app):
     assert at.deliver(news) == "1 linked"
 
 
-@pytest.mark.both_databases
 def test_a_delivery_is_read_again_once_the_integration_has_changed(cast):
     at = Connected(cast)
     make_ticket(cast.ada, cast.fenced_project)

@@ -167,7 +167,6 @@ def put(content, path, value):
     return changed
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("forge", FORGES)
 def test_no_value_of_a_payload_breaks_anything(cast, forge):
     """Each value in turn is replaced by each odd one, of every kind of event."""
@@ -199,7 +198,6 @@ def test_a_session_or_a_token_opens_nothing_here(cast, at):
     assert cast.nobody.client.get(at.address).status_code == 405
 
 
-@pytest.mark.both_databases
 def test_the_secret_is_stored_encrypted(app, at):
     from sqlalchemy import select
 

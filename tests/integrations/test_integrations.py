@@ -43,7 +43,6 @@ def test_an_integration_has_a_bot_of_its_own(cast, app):
     assert ok(cast.ada.get(f"/bots/{shown['bot_user_id']}"))["is_active"] is False
 
 
-@pytest.mark.both_databases
 def test_projects_and_moves_can_change(cast, app):
     shown = ok(made(cast), 201)
     path = f"/integrations/{shown['id']}"
@@ -80,7 +79,6 @@ def test_unfit_integrations(cast):
     refused(cast.smith.get("/integrations"), 403, "auth.forbidden", reason="humans_only")
 
 
-@pytest.mark.both_databases
 def test_what_is_old_is_swept(cast, app):
     make_ticket(cast.ada, cast.open_project)
     at = Connected(cast)
@@ -105,7 +103,6 @@ def test_what_is_old_is_swept(cast, app):
     assert in_app(app, sweep) == [0, 0, 0]
 
 
-@pytest.mark.both_databases
 def test_the_command_lists_them(cast, app):
     shown = ok(made(cast), 201)
     run = app.test_cli_runner().invoke

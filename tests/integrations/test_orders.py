@@ -54,7 +54,6 @@ def result(cast, forge, order, number):
     }
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("forge", FORGES)
 def test_any_order_ends_the_same(cast, forge):
     straight = told(forge)
@@ -68,7 +67,6 @@ def test_any_order_ends_the_same(cast, forge):
         assert result(cast, forge, order, seed + 2) == expected, seed
 
 
-@pytest.mark.both_databases
 def test_all_of_them_at_once_end_the_same(cast):
     """Real threads: each delivery twice, and none is lost or refused."""
     at = Connected(cast)

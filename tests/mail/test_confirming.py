@@ -52,7 +52,6 @@ def test_the_link_asks_and_the_button_confirms(app, posting, admin, mailbox, gra
     assert payloads == [{"email_confirmed": True}]
 
 
-@pytest.mark.both_databases
 def test_what_ends_the_link(app, posting, admin, mailbox, grace, deliver):
     path = link_in(mailbox)
     admin.patch(f"{USERS}/{grace['id']}", json={"is_active": False})

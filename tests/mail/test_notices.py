@@ -89,7 +89,6 @@ def test_what_is_unread_for_ten_minutes_is_mailed_once(
     assert "because you watch, are assigned to, reported" in mailbox.text()
 
 
-@pytest.mark.both_databases
 def test_a_second_mail_tells_what_is_new_and_joins_the_thread(
     posting, cast, ticket, collect, deliver, mailbox
 ):
@@ -162,7 +161,6 @@ def test_it_is_judged_when_it_is_sent(posting, cast, ticket, collect, deliver, m
     assert states(posting)[0] == "dropped"
 
 
-@pytest.mark.both_databases
 def test_a_comment_that_was_deleted_or_edited_is_not_quoted(
     posting, cast, ticket, collect, deliver, mailbox
 ):
@@ -177,7 +175,6 @@ def test_a_comment_that_was_deleted_or_edited_is_not_quoted(
     assert "Call me later" in mailbox.text()
 
 
-@pytest.mark.both_databases
 def test_ones_own_doing_and_the_time_before_are_no_news(posting, cast, ticket, collect):
     comment(cast.bo, ticket, "Mine")
     assert collect(11) == 0
@@ -185,7 +182,6 @@ def test_ones_own_doing_and_the_time_before_are_no_news(posting, cast, ticket, c
     assert collect(30) == 0
 
 
-@pytest.mark.both_databases
 def test_many_tickets_at_once_come_together(posting, cast, choose, collect, deliver, mailbox):
     choose(cast.bo, "messages")
     for number in range(collecting.MOST_MESSAGES + 2):
@@ -197,7 +193,6 @@ def test_many_tickets_at_once_come_together(posting, cast, choose, collect, deli
     assert message["References"] is None
 
 
-@pytest.mark.both_databases
 def test_the_daily_mail(posting, cast, choose, collect, deliver, mailbox):
     choose(cast.bo, "daily", "Asia/Tokyo")
     made = [
@@ -298,7 +293,6 @@ def test_one_click_ends_them_without_a_login(posting, cast, mailed, mailbox):
     assert stranger.get("/profile/mail", headers=HTML).status_code != 200
 
 
-@pytest.mark.both_databases
 def test_what_ends_the_token(posting, cast, mailed):
     stranger = posting.test_client()
     for wrong in (mailed[:-1], f"{mailed}x", mailed.replace(mailed[-43:], "A" * 43)):
@@ -311,7 +305,6 @@ def test_what_ends_the_token(posting, cast, mailed):
     assert frequency(posting, cast.bo) == "messages"
 
 
-@pytest.mark.both_databases
 def test_the_page_of_choices(posting, cast, choose):
     choose(cast.bo, "off")
     shown = cast.bo.call("GET", "//profile/mail", headers=HTML)
@@ -332,7 +325,6 @@ def test_what_is_no_time_zone(zone):
         service._zone(zone)
 
 
-@pytest.mark.both_databases
 def test_they_are_off_until_chosen_and_only_go_to_a_confirmed_address(
     posting, cast, collect, choose
 ):
@@ -345,7 +337,6 @@ def test_they_are_off_until_chosen_and_only_go_to_a_confirmed_address(
     assert collect(11) == 0
 
 
-@pytest.mark.both_databases
 def test_a_long_stop_tells_the_last_week(posting, cast, ticket, collect):
     write(posting, update(NoticeChoice).values(noticed_until=now_ms() - 30 * DAY_MS))
     comment(cast.ada, ticket, "Hello")
@@ -354,7 +345,6 @@ def test_a_long_stop_tells_the_last_week(posting, cast, ticket, collect):
     assert mail.since >= now_ms() - collecting.OLDEST_MS - HOUR_MS
 
 
-@pytest.mark.both_databases
 def test_the_choice_is_made_over_rest(cast):
     path = "/users/me/notices"
     assert ok(cast.bo.get(path)) == {"frequency": "off", "zone": "UTC"}

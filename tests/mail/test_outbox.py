@@ -82,7 +82,6 @@ def test_a_refused_mail_is_not_sent_again(posting, admin, mailbox, deliver):
     assert deliver() == 0
 
 
-@pytest.mark.both_databases
 def test_after_the_last_attempt_it_has_failed(posting, admin, mailbox, deliver):
     mailbox.to_recipient = "451 Later"
     new_human(admin, "grace", email="grace@example.org")
@@ -108,7 +107,6 @@ def test_a_process_that_dies_leaves_it_to_another(posting, admin, mailbox, deliv
     assert states(posting) == ["sent"]
 
 
-@pytest.mark.both_databases
 def test_a_mail_that_was_sent_and_not_noted_comes_twice_with_one_id(
     posting, admin, mailbox, deliver, monkeypatch
 ):
@@ -139,7 +137,6 @@ def test_processes_share_the_outbox(posting, admin):
     assert len(taken) == len(set(taken)) == 12
 
 
-@pytest.mark.both_databases
 def test_a_clock_that_was_set_back_keeps_no_mail(posting, admin, mailbox, deliver):
     new_human(admin, "grace", email="grace@example.org")
     write(posting, update(Mail).values(due_at=now_ms() + 400 * 24 * 3_600_000))
@@ -147,7 +144,6 @@ def test_a_clock_that_was_set_back_keeps_no_mail(posting, admin, mailbox, delive
     assert states(posting) == ["sent"]
 
 
-@pytest.mark.both_databases
 def test_the_worker_sends_at_once_and_stops(posting, admin, mailbox):
     worker = MailWorker(posting)
     worker.start()
@@ -170,7 +166,6 @@ def test_the_row_holds_neither_the_text_nor_the_token(posting, admin, mailbox, d
     assert len(token) >= 43
 
 
-@pytest.mark.both_databases
 def test_the_log_lists_them_and_is_swept_after_a_month(posting, admin, mailbox, deliver):
     mailbox.to_recipient = "550 <script>No</script>"
     new_human(admin, "grace", email="grace@example.org")
@@ -188,7 +183,6 @@ def test_the_log_lists_them_and_is_swept_after_a_month(posting, admin, mailbox, 
     assert mails(posting) == []
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("size", [25])
 def test_the_log_is_read_page_by_page(posting, admin, monkeypatch, size):
     monkeypatch.setattr("app.mail.pages.SHOWN", 10)

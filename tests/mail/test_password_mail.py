@@ -116,7 +116,6 @@ def test_nobody_learns_whose_address_it_is(app, posting, admin, mailbox, grace, 
     assert len(mails(app)) == before + 1
 
 
-@pytest.mark.both_databases
 def test_a_deactivated_person_gets_none(app, posting, admin, mailbox, grace, deliver):
     admin.patch(f"{USERS}/{grace['id']}", json={"is_active": False})
     ask(app, "grace@example.org")
@@ -186,7 +185,6 @@ def test_a_mail_that_is_sent_again_has_the_same_link(app, posting, mailbox, grac
     assert states(app)[-1] == "sent"
 
 
-@pytest.mark.both_databases
 def test_a_link_that_was_replaced_meanwhile_is_not_sent(
     app, posting, admin, mailbox, grace, deliver
 ):
@@ -205,7 +203,6 @@ def invite(admin, **fields):
     return admin.post("/people", data=data | fields, headers=HTML)
 
 
-@pytest.mark.both_databases
 def test_an_invitation_is_mailed_and_its_use_confirms_the_address(
     app, posting, admin, mailbox, deliver
 ):

@@ -93,7 +93,6 @@ def issues_of_the_real_data(directory):
     return str(file)
 
 
-@pytest.mark.both_databases
 @pytest.mark.real_data
 def test_agents_share_the_open_tickets(migrated_url, tmp_path):
     settings = {

@@ -73,7 +73,6 @@ def test_who_claimed_a_ticket_learns_who_took_it(watch, ada, smith, cast):
     assert watch.names() == {"smith"}
 
 
-@pytest.mark.both_databases
 def test_a_mention_now_and_then(watch, ada, smith):
     commented(ada, "OPEN-1", "Can @Smith look?")
     assert watch.names() == {"smith"}

@@ -5,7 +5,6 @@ import pytest
 from tests.support.story import event_types, make_label, make_ticket, ok
 
 
-@pytest.mark.both_databases
 def test_an_epic_with_four_stories_and_three_blocks_is_one_call(app, smith, cast, ada):
     make_ticket(ada, cast.fenced_project)
     make_label(ada, cast.open_project, "ui")

@@ -32,7 +32,6 @@ def test_next_claims_the_first_ready_ticket_by_rank(smith: Agent, cast: Cast, ad
     assert nothing["retry_after_seconds"] > 0
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("narrowed", "expected"),
     [
@@ -51,7 +50,6 @@ def test_next_can_be_narrowed(smith: Agent, cast: Cast, ada, narrowed, expected)
     assert claim(smith, **narrowed)["display_id"] == expected
 
 
-@pytest.mark.both_databases
 def test_next_stays_within_the_allowlist_and_a_read_bot_gets_none(fenced, scout, cast, ada):
     make_ticket(ada, cast.open_project, priority="urgent")
     make_ticket(ada, cast.fenced_project)

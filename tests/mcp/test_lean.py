@@ -90,7 +90,6 @@ def short(row):
     )
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -127,7 +126,6 @@ def test_lean_rows_say_what_full_rows_say(smith, ada, cast, app, ticket, argumen
     assert lean["page"].get("next_cursor") == full["page"]["next_cursor"]
 
 
-@pytest.mark.both_databases
 def test_a_list_is_one_query(smith, ada, ticket, app):
     ok(ada.post("/tickets/OPEN-1/comments", {"body": "One"}), 201)
     for detail in ("lean", "full"):
@@ -254,7 +252,6 @@ def test_a_claim_and_a_move_fit_their_budget(smith, ticket):
     assert tokens(moved, "write") <= 80
 
 
-@pytest.mark.both_databases
 def test_a_session_fits_its_budget(smith, ada, cast):
     """Ready, claim, read, comment, start, comment, search, wiki, finish, hand back."""
     for number in range(20):

@@ -135,7 +135,6 @@ def test_listing_writes_nothing(app, smith):
     assert len(events(app)) == before
 
 
-@pytest.mark.both_databases
 def test_the_log_is_filtered(cast, smith, scout):
     smith.call("get_self")
     scout.call("list_projects")
@@ -205,7 +204,6 @@ def test_arguments_never_exceed_4_kib(arguments):
     assert len(orjson.dumps(shown(arguments))) <= ARGUMENTS_BYTES
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("arguments", [{"x": 1}, {"title": "\x00", "project": "OPEN"}])
 def test_what_a_database_cannot_hold_is_logged_all_the_same(cast, smith, arguments):
     smith.refused("create_ticket", **arguments)
@@ -213,7 +211,6 @@ def test_what_a_database_cannot_hold_is_logged_all_the_same(cast, smith, argumen
     assert row["status"] == "error"
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("tool", "arguments", "status"),
     [
@@ -232,7 +229,6 @@ def test_a_nul_in_a_name_is_refused_and_logged(cast, smith, tool, arguments, sta
     assert row["result_status"] == status
 
 
-@pytest.mark.both_databases
 def test_a_nul_in_the_name_of_a_tool_and_in_the_filter_of_the_log(cast, smith):
     smith.send("tools/call", {"name": "no\x00tool", "arguments": {}})
     (row,) = rows(cast)
@@ -240,7 +236,6 @@ def test_a_nul_in_the_name_of_a_tool_and_in_the_filter_of_the_log(cast, smith):
     invalid(cast.ada.get("/audit/tools?tool_name=no%00tool"), "tool_name", "nul_character")
 
 
-@pytest.mark.both_databases
 def test_no_token_is_in_any_log_or_table(app, cast, smith, caplog, database):
     caplog.set_level(logging.DEBUG)
     token = smith.caller.token

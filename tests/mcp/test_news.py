@@ -151,7 +151,6 @@ def test_what_was_no_news_is_looked_up_once(ada, smith, cast, held, monkeypatch)
     assert said(smith.call("get_self")) == [("OPEN-1", "ada", "commented")]
 
 
-@pytest.mark.both_databases
 def test_the_calls_of_bots_are_not_read_for_news(app, cast):
     """They are most of the newest events."""
     with app.app_context(), reading():

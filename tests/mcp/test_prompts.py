@@ -60,6 +60,5 @@ def test_wrong_params_are_refused(fenced, params):
     assert fenced.send("prompts/get", params).get_json()["error"]["code"] == -32602
 
 
-@pytest.mark.both_databases
 def test_braces_in_a_goal_stay(smith):
     assert "{scope}" in text(smith, "plan-epic", goal="{scope}")

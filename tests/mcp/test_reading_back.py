@@ -33,7 +33,6 @@ def test_history_has_from_and_to_in_words(smith: Agent, ada, cast, ticket):
     assert "history" not in smith.call("get_ticket", ticket="OPEN-1")
 
 
-@pytest.mark.both_databases
 def test_history_is_bounded_and_goes_on(smith: Agent, ticket):
     for number in range(32):
         smith.call("update_ticket", ticket="OPEN-1", title=f"Lamp {number}")
@@ -45,7 +44,6 @@ def test_history_is_bounded_and_goes_on(smith: Agent, ticket):
     assert rest["next_cursor"] is None
 
 
-@pytest.mark.both_databases
 def test_history_since_a_time(smith: Agent, ticket):
     smith.call("update_ticket", ticket="OPEN-1", title="Lamps")
     for since, count in (("2999-01-01T00:00:00Z", 0), ("2020-01-01T00:00:00Z", 2)):
@@ -57,7 +55,6 @@ def test_history_since_a_time(smith: Agent, ticket):
     assert error["details"]["field"] == "cursor"
 
 
-@pytest.mark.both_databases
 def test_history_names_no_hidden_ticket(smith: Agent, fenced: Agent, ada, cast):
     make_ticket(ada, cast.open_project, title="Hidden")
     make_ticket(ada, cast.fenced_project)
@@ -67,7 +64,6 @@ def test_history_names_no_hidden_ticket(smith: Agent, fenced: Agent, ada, cast):
     assert "Hidden" not in str(shown)
 
 
-@pytest.mark.both_databases
 def test_an_old_text_of_a_page_is_read_by_its_number(smith: Agent, fenced: Agent, cast):
     smith.call("create_wiki_page", project="OPEN", title="Lamps", body="One")
     smith.call("update_wiki_page", page="lamps", body="Two", summary="Better")

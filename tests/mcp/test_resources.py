@@ -68,7 +68,6 @@ def test_what_stays_as_it_is_is_listed_once_while_others_change(
     assert shown == ["wiki://page/agents", *reversed(made[1:])]
 
 
-@pytest.mark.both_databases
 def test_a_bot_walks_through_its_projects_alone(fenced, cast, ada, made, monkeypatch):
     monkeypatch.setattr(methods, "RESOURCES_SHOWN", 1)
     for _ in range(2):
@@ -76,7 +75,6 @@ def test_a_bot_walks_through_its_projects_alone(fenced, cast, ada, made, monkeyp
     assert pages(fenced) == [["ticket://FENCED-2"], ["ticket://FENCED-1"]]
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize(("modern", "status"), [(False, 200), (True, 400)])
 @pytest.mark.parametrize("cursor", ["abc", "", 5, ["x"], {}, CURSOR_OF_TICKETS])
 def test_a_wrong_cursor_is_an_error_of_the_protocol(smith, made, cursor, modern, status):

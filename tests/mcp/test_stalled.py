@@ -28,7 +28,6 @@ def stalled(agent):
     return agent.call("list_tickets", stalled=True)["data"]
 
 
-@pytest.mark.both_databases
 def test_a_stalled_ticket_is_listed_with_who_and_since_when(smith, held, cast, ada, monkeypatch):
     assert stalled(smith) == []
     assert ok(ada.get("/tickets?stalled=true"))["data"] == []

@@ -9,8 +9,6 @@ from tests.support.openapi import document_of, same_as_rest
 from tests.support.statements import statements
 from tests.support.story import events, make_label, make_ticket, ok, state_ids
 
-pytestmark = pytest.mark.both_databases
-
 
 def test_create_ticket_by_names(app, smith, cast, ada):
     make_label(ada, cast.open_project, "Bug")

@@ -1,7 +1,5 @@
 """Each tool does what its REST twin does: the same JSON, the same rules, the same events."""
 
-import pytest
-
 from tests.support.openapi import document_of, same_as_rest
 from tests.support.story import make_label, make_ticket, ok
 
@@ -31,7 +29,6 @@ def test_list_projects_shows_what_the_bot_may_see(smith, fenced):
     assert [row["key"] for row in second["data"]] == ["OPEN"]
 
 
-@pytest.mark.both_databases
 def test_cursors_are_the_same_as_those_of_rest(smith, cast):
     for number in range(3):
         make_ticket(cast.ada, cast.open_project, f"Ticket {number}")
@@ -169,7 +166,6 @@ def test_comments(app, smith, cast, ada):
 # --- wiki
 
 
-@pytest.mark.both_databases
 def test_wiki_pages(app, smith, cast):
     page = smith.call("create_wiki_page", project="OPEN", title="How to", body="See [[other]].")
     same_as_rest(app, page, "WikiPage", "etag")
@@ -198,7 +194,6 @@ def test_wiki_pages(app, smith, cast):
     assert smith.refused("get_wiki_page", page="how-to")["code"] == "resource.gone"
 
 
-@pytest.mark.both_databases
 def test_the_scope_of_a_slug(smith, fenced, cast, ada):
     for project in (cast.open_project, cast.fenced_project, None):
         body = {"title": "Rules", "body": f"of {project}", "project_id": project}

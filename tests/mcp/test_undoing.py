@@ -44,7 +44,6 @@ def test_a_move_and_a_claim_are_undone(smith: Agent, ada, ticket):
     assert (shown["state"]["name"], shown["assignee"]) == ("Backlog", None)
 
 
-@pytest.mark.both_databases
 def test_undoing_twice_changes_nothing(smith: Agent, ticket):
     changed = updated(smith, title="Lamps")
     undo(smith, changed)
@@ -53,7 +52,6 @@ def test_undoing_twice_changes_nothing(smith: Agent, ticket):
     assert "event_ids" not in again
 
 
-@pytest.mark.both_databases
 def test_a_value_that_changed_since_is_named_with_both_values(smith: Agent, ada, cast, ticket):
     changed = updated(smith, assignee="me")
     ok(ada.patch("/tickets/OPEN-1", {"assignee_user_id": cast.bo.user_id}))
@@ -66,7 +64,6 @@ def test_a_value_that_changed_since_is_named_with_both_values(smith: Agent, ada,
     assert ok(ada.get("/tickets/OPEN-1"))["assignee"]["username"] == "bo"
 
 
-@pytest.mark.both_databases
 def test_long_texts_of_a_conflict_are_cut(smith: Agent, ada, ticket):
     changed = updated(smith, body="short")
     ok(ada.patch("/tickets/OPEN-1", {"body": "x" * 60_000}))
@@ -143,7 +140,6 @@ def test_a_comment_is_put_back_and_restored(smith: Agent, ada, ticket):
     assert error["code"] == "request.validation_error"
 
 
-@pytest.mark.both_databases
 def test_a_bot_does_not_restore_a_comment_that_a_person_deleted(smith: Agent, ada, ticket):
     comment = smith.call("add_comment", ticket="OPEN-1", body="First")["id"]
     deleted = smith.call("delete_comment", comment=comment)["event_ids"][0]
@@ -153,7 +149,6 @@ def test_a_bot_does_not_restore_a_comment_that_a_person_deleted(smith: Agent, ad
     assert error["details"]["reason"] == "not_own_deletion"
 
 
-@pytest.mark.both_databases
 def test_a_page_is_put_back_and_restored(smith: Agent, ada, cast):
     made = smith.call("create_wiki_page", project="OPEN", title="Lamps", body="One")
     changed = smith.call("update_wiki_page", page="lamps", append="Two")["event_ids"][0]

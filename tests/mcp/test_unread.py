@@ -67,7 +67,6 @@ def test_what_was_never_read_is_not_unread(smith, ada, ticket):
     assert len(said(write(smith, "low"))) == 1
 
 
-@pytest.mark.both_databases
 def test_other_bots_count_and_oneself_does_not(smith, fenced, ada, cast):
     make_ticket(ada, cast.fenced_project)
     smith.lean("get_ticket", ticket="FENCED-1")
@@ -121,7 +120,6 @@ def test_who_creates_or_claims_a_ticket_has_read_it(smith, ada, cast, ticket):
     assert said(write(smith, "low")) == []
 
 
-@pytest.mark.both_databases
 def test_only_a_last_page_of_comments_is_all_of_them(smith, ada, ticket):
     smith.lean("get_ticket", ticket="OPEN-1")
     for text in ("one", "two"):
@@ -153,14 +151,12 @@ def test_more_events_than_are_looked_at(smith, ada, ticket, app):
     assert said(write(smith, "low")) == []
 
 
-@pytest.mark.both_databases
 def test_a_refused_read_is_none_and_a_project_apart_tells_nothing(smith, fenced, ada, ticket, app):
     assert fenced.refused("get_ticket", ticket="OPEN-1")["code"] == "resource.not_found"
     with app.app_context(), reading():
         assert session.scalar(select(func.count()).select_from(BotRead)) == 0
 
 
-@pytest.mark.both_databases
 def test_an_old_reading_is_swept(smith, ada, ticket, app, monkeypatch):
     settings = app.config["SETTINGS"]
     smith.lean("get_ticket", ticket="OPEN-1")

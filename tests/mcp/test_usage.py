@@ -53,7 +53,6 @@ def test_both_are_kept_with_the_call(call, log):
     assert (log()["traceparent"], log()["usage"]) == (None, None)
 
 
-@pytest.mark.both_databases
 def test_usage_is_added_up_for_the_bot_and_each_ticket(call, sums, ticket, ada, cast):
     other = make_ticket(ada, cast.open_project, "Paint the fence")
     call({"usage": USED})
@@ -77,7 +76,6 @@ def test_what_is_created_or_claimed_is_what_the_call_was_about(call, sums):
     assert sorted(calls for calls, *_ in sums().values()) == [4, 4]
 
 
-@pytest.mark.both_databases
 def test_a_failed_call_counts_for_the_bot_alone(call, sums, ticket, fenced):
     assert call({"usage": USED}, "get_ticket", fenced, ticket="OPEN-1")["isError"]
     assert call({"usage": USED}, "add_comment", ticket="OPEN-1")["isError"]

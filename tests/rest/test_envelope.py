@@ -146,7 +146,6 @@ def test_an_unhandled_exception_tells_nothing(cast, monkeypatch, production):
     assert "secret" not in response.get_data(as_text=True)
 
 
-@pytest.mark.both_databases
 def test_in_development_a_failure_names_its_trace(app, cast, monkeypatch, production):
     monkeypatch.setattr(app, "debug", True)
     fail_with(monkeypatch, RuntimeError("broken"))
@@ -160,7 +159,6 @@ class Lost(Exception):
     sqlstate = "57P01"
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize(
     "error", [OperationalError("SELECT 1", {}, Lost()), PoolTimeout("no connection is free")]
 )

@@ -56,7 +56,6 @@ def test_the_same_json_written_otherwise_is_the_same_request(cast, tickets):
     assert count(cast) == 1
 
 
-@pytest.mark.both_databases
 def test_another_request_under_the_key_is_a_conflict(cast, tickets):
     ok(cast.ada.post(tickets, {"title": "Once"}, headers=KEY), 201)
     mismatch = {"code": "resource.conflict", "reason": "idempotency_mismatch"}
@@ -75,7 +74,6 @@ def test_a_key_belongs_to_its_actor(cast, tickets):
     assert count(cast) == 3
 
 
-@pytest.mark.both_databases
 def test_a_refused_request_leaves_its_key_free(app, cast, tickets):
     invalid(cast.ada.post(tickets, {"title": " "}, headers=KEY), "title")
     refused(cast.ada.post(tickets, {}, headers=KEY), 422, "request.validation_error")
@@ -133,7 +131,6 @@ def test_other_posts_ignore_the_header(cast):
         ok(cast.ada.post("/projects", body, headers=KEY), 201)
 
 
-@pytest.mark.both_databases
 def test_whoever_reads_the_database_learns_neither_key_nor_answer(app, cast):
     body = {"username": "bot-sealed-1", "mode": "read"}
     key = {"Idempotency-Key": "the-key-itself"}
@@ -153,7 +150,6 @@ def test_whoever_reads_the_database_learns_neither_key_nor_answer(app, cast):
         assert secret not in stored
 
 
-@pytest.mark.both_databases
 def test_an_expired_answer_is_forgotten(app, cast, tickets):
     first = ok(cast.ada.post(tickets, {"title": "Once"}, headers=KEY), 201)
 
@@ -171,7 +167,6 @@ def test_an_expired_answer_is_forgotten(app, cast, tickets):
     assert "Idempotency-Replayed" not in later.headers
 
 
-@pytest.mark.both_databases
 def test_thirty_two_at_once_make_one_ticket_and_get_equal_answers(app, cast, tickets):
     barrier = Barrier(32)
 

@@ -40,7 +40,6 @@ def test_a_limit_that_is_no_integer_breaks_the_form(cast, limit):
     )
 
 
-@pytest.mark.both_databases
 def test_the_default_page_has_fifty_rows_and_the_largest_two_hundred(cast):
     for number in range(51):
         make_label(cast.ada, cast.open_project, str(number))
@@ -53,7 +52,6 @@ def test_the_default_page_has_fifty_rows_and_the_largest_two_hundred(cast):
     assert (len(rest["data"]), rest["page"]) == (1, {"next_cursor": None, "has_more": False})
 
 
-@pytest.mark.both_databases
 def test_a_page_that_ends_with_the_list_has_no_next(cast):
     for number in range(2):
         make_label(cast.ada, cast.open_project, str(number))
@@ -61,7 +59,6 @@ def test_a_page_that_ends_with_the_list_has_no_next(cast):
     assert page == {"next_cursor": None, "has_more": False}
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("limit", [1, 2, 3, 7])
 def test_a_walk_meets_every_row_once(cast, limit):
     made = [make_ticket(cast.ada, cast.open_project, str(n))["id"] for n in range(7)]
@@ -85,7 +82,6 @@ def test_rows_made_or_removed_during_a_walk_disturb_no_other(cast):
     assert seen == made[::-1]
 
 
-@pytest.mark.both_databases
 def test_an_ascending_walk_meets_rows_added_at_the_end(cast):
     ticket = make_ticket(cast.ada, cast.open_project)
     path = f"/tickets/{ticket['id']}/comments"
@@ -105,7 +101,6 @@ def test_a_cursor_of_another_list_is_refused(cast):
         refused(response, 400, "validation.invalid_field", field="cursor")
 
 
-@pytest.mark.both_databases
 def test_lists_of_one_resource_share_their_cursors(cast):
     for number in range(3):
         make_ticket(cast.ada, cast.open_project, str(number))
@@ -121,7 +116,6 @@ def test_a_malformed_cursor_is_a_bad_request(cast, cursor):
     refused(response, 400, "validation.invalid_field", field="cursor")
 
 
-@pytest.mark.both_databases
 def test_of_a_parameter_sent_twice_the_first_counts(cast):
     for number in range(3):
         make_ticket(cast.ada, cast.open_project, str(number))
@@ -140,7 +134,6 @@ def test_include_deleted_is_true_or_false(cast, value):
     ok(cast.smith.get("/tickets?include_deleted=false"))
 
 
-@pytest.mark.both_databases
 def test_a_cursor_beyond_all_positions_is_refused(cast):
     path = f"/projects/{cast.open_project}/workflow-states"
     place = Cursor("workflow_state", cast.open_project, (1 << 31) - 1)

@@ -22,7 +22,6 @@ def _stranded(request, tmp_path):
     return app.test_client()
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("method", "path"),
     [
@@ -45,7 +44,6 @@ def test_what_needs_the_database_is_unavailable(stranded, method, path):
     }
 
 
-@pytest.mark.both_databases
 def test_what_does_not_need_it_goes_on(stranded):
     assert stranded.get("/healthz").get_json() == {"status": "ok"}
     assert stranded.get("/api/v1/openapi.json").status_code == 200

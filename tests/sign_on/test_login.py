@@ -240,7 +240,6 @@ def test_an_address_that_was_not_confirmed_is_nobodys(app, provider, linked, cli
     assert set(reasons(app)) == {"not_admitted"}
 
 
-@pytest.mark.both_databases
 def test_an_address_that_is_not_confirmed_here_is_nobodys(app, provider, client):
     """Anyone could have entered the address of another as their own."""
     write(app, update(User).values(email="ada@example.org"))
@@ -276,7 +275,6 @@ def test_a_deactivated_person_stays_out(app, provider, linked, admin, client):
     assert reasons(app) == ["inactive", "inactive"]
 
 
-@pytest.mark.both_databases
 def test_all_are_admitted_if_the_settings_say_so(app, provider, admin, client, setting):
     setting("oidc_admit", Admission.ALL)
     for number, wished in enumerate(("Ada", "ada", "me", "<b>", None), 1):
@@ -317,7 +315,6 @@ def test_the_address_may_come_from_the_userinfo_endpoint(app, provider, linked, 
     assert reasons(app) == ["token_userinfo"]
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize(
     "claims",
     [
@@ -345,7 +342,6 @@ def test_failures_count_for_their_address(app, provider, linked, client):
     assert "Retry-After" in answer.headers
 
 
-@pytest.mark.both_databases
 def test_two_first_logins_at_once_make_one_identity(app, provider, linked):
     browsers = [app.test_client() for _ in range(2)]
     asked = [begin(browser) for browser in browsers]

@@ -101,7 +101,6 @@ class TestLinking:
         assert log_in(grace, provider, "/profile/sign-on/begin").status_code == 200
         assert grace.post("/profile/sign-on").status_code == 409
 
-    @pytest.mark.both_databases
     def test_it_is_removed_with_its_sessions(self, app, provider, admin, linked, client, setting):
         assert log_in(client, provider).status_code == 303
         page = admin.get("/profile/sign-on").text
@@ -133,7 +132,6 @@ class TestLogoutByTheProvider:
             assert log_in(browser, provider, sid=f"session-{number}").status_code == 303
         return browsers
 
-    @pytest.mark.both_databases
     def test_it_ends_all_sessions_of_a_subject_but_no_others(
         self, app, provider, admin, two, client
     ):
@@ -144,7 +142,6 @@ class TestLogoutByTheProvider:
         assert is_logged_in(admin)
         assert only(app, "auth.oidc.logout").payload == {"sessions": 2}
 
-    @pytest.mark.both_databases
     @pytest.mark.parametrize("sub", ["subject-1", None])
     def test_it_ends_one_session(self, provider, two, client, sub):
         token = provider.logout_token(sub=sub, sid="session-1")
@@ -195,7 +192,6 @@ class TestLogoutByTheProvider:
         answer = self.send(client, provider.signed(provider.claims("x", jti="y")))
         assert answer.json["error_description"] == "events"
 
-    @pytest.mark.both_databases
     def test_used_tokens_are_swept(self, app, provider, two, client):
         def count():
             with app.app_context(), reading():
@@ -207,7 +203,6 @@ class TestLogoutByTheProvider:
         assert count() == 0
 
 
-@pytest.mark.both_databases
 def test_sessions_keep_no_session_of_the_provider_in_clear(app, provider, linked, client):
     assert log_in(client, provider, sid="a-session-of-the-provider").status_code == 303
     with app.app_context(), reading():

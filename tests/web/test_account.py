@@ -2,8 +2,6 @@
 
 import re
 
-import pytest
-
 from tests.support.story import event_types, ok
 from tests.web.conftest import Reader
 
@@ -59,7 +57,6 @@ def test_a_default_project_is_where_new_tickets_go(app, cast, ada):
     assert ada.post("/projects/NONE/default").status_code == 404
 
 
-@pytest.mark.both_databases
 def test_the_columns_of_lists_are_chosen_for_all_browsers_of_a_person(app, cast):
     first = newcomer(app, cast)
     table = re.compile(r'<table class="table ticket-table([^"]*)"')

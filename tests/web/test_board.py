@@ -51,7 +51,6 @@ def test_a_card_says_what_matters(ada, cast, make, label, states):
     assert "OPEN-1" in shown(ada.get("/projects/OPEN/board?ticket_type=epic").text)
 
 
-@pytest.mark.both_databases
 def test_what_is_done_for_long_is_left_to_the_list(ada, cast, make, states, age):
     old = make("Old", state_id=states["Done"])
     make("New", state_id=states["Done"])
@@ -96,7 +95,6 @@ def age(app):
     return aged
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("query", "found"),
     [
@@ -133,7 +131,6 @@ def test_a_quiet_bot_is_found(ada, cast, make, states, age, monkeypatch):
     assert shown(ada.get("/projects/OPEN/board?quiet=true").text) == ["OPEN-1"]
 
 
-@pytest.mark.both_databases
 def test_chips_take_themselves_away(ada):
     text = ada.get("/projects/OPEN/board?priority=high&priority=low&group=assignee").text
     chips = re.findall(r'class="filter-chip" href="([^"]+)"', text)
@@ -164,7 +161,6 @@ def test_lanes(ada, cast, make, label, states):
     assert re.findall(r'id="lane-(\w+)"', text) == ["urgent", "high", "medium", "low"]
 
 
-@pytest.mark.both_databases
 def test_the_board_of_all_has_a_column_a_category(ada, cast, make, states):
     make("Here", state_id=states["In review"])
     cast.ada.post(f"/projects/{cast.fenced_project}/tickets", {"title": "There"})

@@ -5,7 +5,6 @@ import pytest
 from tests.web.cards_on_page import lane_of, shown
 
 
-@pytest.mark.both_databases
 def test_carrying_a_card_into_a_lane_changes_the_field(ada, cast, make, label, states):
     bug, wish = label("bug"), label("wish")
     epic = make("The epic", type="epic")
@@ -48,7 +47,6 @@ def test_a_subtask_stays_with_its_story(ada, make, states):
     assert "Move the story" in answer.text
 
 
-@pytest.mark.both_databases
 def test_a_card_that_changed_lanes_meanwhile_is_left_alone(ada, cast, make, states):
     made = make("Contested")
     cast.smith.patch(f"/tickets/{made['id']}", {"priority": "low"})

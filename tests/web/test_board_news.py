@@ -37,7 +37,6 @@ def test_a_bots_move_is_news(ada, cast, make, states):
     assert ada.get(f"/projects/OPEN/board/live?since={after}", htmx=True).status_code == 204
 
 
-@pytest.mark.both_databases
 def test_what_no_longer_fits_is_gone(ada, cast, make):
     made = make("Fits", priority="high")
     token = opened(ada, "/projects/OPEN/board?priority=high")
@@ -56,7 +55,6 @@ def test_a_deleted_ticket_is_gone(ada, cast, make):
     assert f'data-gone="{made["id"]}"' in answer.text
 
 
-@pytest.mark.both_databases
 def test_cards_that_speak_of_the_changed_one_are_news_too(ada, cast, make, states):
     epic = make("The epic", type="epic")
     story = make("A story", parent_ticket_id=epic["id"])
@@ -76,7 +74,6 @@ def test_cards_that_speak_of_the_changed_one_are_news_too(ada, cast, make, state
     assert "Renamed" in answer.text
 
 
-@pytest.mark.both_databases
 def test_an_event_that_commits_late_is_not_lost(ada, cast, make, app):
     """On PostgreSQL an earlier event may appear after a later one was seen."""
     first, second = make("First"), make("Second")

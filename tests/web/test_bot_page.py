@@ -61,7 +61,6 @@ def test_the_access_tester_knows_modes_projects_and_tokens(ada, cast, ticket):
     assert "The bot has no active token" in text_of(ada.get(f"{HERE}?reference=OPEN-1"))
 
 
-@pytest.mark.both_databases
 def test_settings_change_on_the_page(ada, cast):
     address = f"/bots/{cast.smith.user_id}/settings"
     sent = {"display_name": "Agent", "mode": "read", "project_ids": cast.open_project}
@@ -130,7 +129,6 @@ def test_people_see_which_house_rules_bots_read(ada, cast, ticket):
         assert said in ada.get(path).text
 
 
-@pytest.mark.both_databases
 def test_waiting_turns_into_the_first_call(ada, cast, app):
     made = ada.post("/bots", username="fresh", mode="read", all_projects="on")
     address = re.search(r'hx-get="(/bots/fresh/first-call\?after=[^"]+)"', made.text)[1]
@@ -155,7 +153,6 @@ def test_the_form_says_in_words_what_a_new_bot_may(ada, cast):
     assert "The username smith is already taken." in everywhere
 
 
-@pytest.mark.both_databases
 def test_new_events_are_counted_and_move_nothing(ada, cast, ticket):
     cast.smith.post(f"/tickets/{ticket['id']}/comments", {"body": "One"})
     page = ada.get("/audit?event_type=comment.")

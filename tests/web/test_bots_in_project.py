@@ -40,7 +40,6 @@ def test_the_bots_of_a_project_are_listed_with_what_they_may_do(ada, cast):
     assert "Deactivated" in shown["scout"]
 
 
-@pytest.mark.both_databases
 def test_a_bot_is_let_in_and_taken_out(ada, cast, allowlist):
     smith = cast.smith
     cast.ada.patch(f"/bots/{smith.user_id}", {"project_ids": [cast.fenced_project]})

@@ -8,8 +8,6 @@ from tests.support.story import ok
 from tests.web.conftest import Reader
 from tests.web.test_list import rows
 
-pytestmark = pytest.mark.both_databases
-
 UNKNOWN = "01900000-0000-7000-8000-000000000000"
 
 

@@ -94,14 +94,12 @@ def test_a_project_without_epics_says_what_to_do(ada, cast):
     assert ada.get("/projects/NONE/epics").status_code == 404
 
 
-@pytest.mark.both_databases
 def test_an_epic_has_a_name_of_any_kind(ada, make):
     make("<script>alert(1)</script>" + "W" * 150, type="epic", due_date="2031-01-02")
     page = ada.get(HERE).text
     assert "<script>alert" not in page
 
 
-@pytest.mark.both_databases
 def test_only_the_first_epic_stands_open(ada, make):
     for name in ("First", "Second"):
         made = make(name, type="epic")

@@ -17,14 +17,12 @@ def test_what_is_wrong_stands_at_its_field_and_the_input_is_kept(ada):
     assert 'value="bad key"' in answer.text
 
 
-@pytest.mark.both_databases
 def test_a_key_that_is_taken_is_said_at_the_field(ada):
     answer = ada.post("/projects/new", name="Again", key="OPEN")
     assert answer.status_code == 422
     assert "The key OPEN is already taken." in answer.text
 
 
-@pytest.mark.both_databases
 def test_the_same_form_twice_creates_one_thing(ada, cast):
     form = {"project": "OPEN", "title": "Once", "idempotency_key": "a-key"}
     first = ada.post("/tickets/new", **form)

@@ -122,7 +122,6 @@ PLAIN, FRAGMENT = {"Accept": "text/html"}, {"Accept": "text/html", "HX-Request":
 ODD = ("\x00", "A\nB", "\x01", "\u00b2", "9" * 20, "FFFFFFFF-FFFF-7FFF-BFFF-FFFFFFFFFFFF")
 
 
-@pytest.mark.both_databases
 def test_an_odd_address_is_never_a_500(app, cast):
     failed, ways = [], itertools.cycle([FRAGMENT, PLAIN])
     for rule in app.url_map.iter_rules():
@@ -138,13 +137,11 @@ def test_an_odd_address_is_never_a_500(app, cast):
     assert failed == []
 
 
-@pytest.mark.both_databases
 def test_where_to_go_is_an_address_that_a_header_takes(cast):
     answer = cast.ada.client.get("/login?next=/%01", headers={"HX-Request": "true"})
     assert answer.headers["HX-Redirect"] == "/"
 
 
-@pytest.mark.both_databases
 def test_an_id_may_be_written_in_capitals(cast):
     state = make_ticket(cast.ada, cast.open_project)["state"]["id"]
     bo = cast.bo.user_id.upper()
@@ -161,7 +158,6 @@ def test_an_id_may_be_written_in_capitals(cast):
     assert cast.bo.user_id in [one["user"]["id"] for one in watchers]
 
 
-@pytest.mark.both_databases
 def test_garbage_is_never_a_500(app, cast):
     """Pages and fragments in turn. SQLite takes more than PostgreSQL, and meets fewer values."""
     make_ticket(cast.ada, cast.open_project)

@@ -2,8 +2,6 @@
 
 import re
 
-import pytest
-
 from app.inbox import home
 
 HERE = "/"
@@ -188,7 +186,6 @@ def test_watched_tickets_pages_and_projects_lead_on(ada, cast, ticket):
     assert 'href="/projects/OPEN/board"' in text
 
 
-@pytest.mark.both_databases
 def test_old_events_are_lost_from_sight(ada, cast, ticket, monkeypatch):
     say(cast.smith, ticket, "@ada?")
     later = home.now_ms() + (home.DAYS + 1) * home.DAY_MS

@@ -58,7 +58,6 @@ def test_what_others_did_is_told_by_ticket(ada, cast, watched):
     assert count(ada) == "1"
 
 
-@pytest.mark.both_databases
 def test_one_hears_of_what_one_holds_and_is_mentioned_on(ada, cast):
     held = make_ticket(cast.bo, cast.open_project, "Held", assignee_user_id=cast.ada.user_id)
     named = make_ticket(cast.bo, cast.open_project, "Named")
@@ -137,7 +136,6 @@ def test_what_was_read_is_marked_unread_again(ada, cast, watched):
         assert ada.post("/inbox/OPEN-1/unread", oldest=wrong).status_code == 422
 
 
-@pytest.mark.both_databases
 def test_all_shows_what_is_read_too(ada, cast, watched):
     say(cast.smith, watched, "One")
     say(cast.smith, watched, "Two")
@@ -174,7 +172,6 @@ def test_everything_is_read_up_to_what_was_shown(ada, cast, watched):
     assert ada.post("/inbox/OPEN-99/read", event_id=shown).status_code == 404
 
 
-@pytest.mark.both_databases
 def test_pages_go_on_by_key(ada, cast, watched, monkeypatch):
     monkeypatch.setattr(pages, "TICKETS", 1)
     other = make_ticket(cast.bo, cast.open_project, "Other", assignee_user_id=cast.ada.user_id)
@@ -199,7 +196,6 @@ def test_much_news_is_counted_so_far(ada, cast, watched, monkeypatch):
     assert ("One" in text, "Two" in text) == (False, True)
 
 
-@pytest.mark.both_databases
 def test_old_news_is_lost_from_sight(ada, cast, watched, monkeypatch):
     say(cast.smith, watched, "@ada?")
     later = service.now_ms() + (service.DAYS + 1) * service.DAY_MS

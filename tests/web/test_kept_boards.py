@@ -37,7 +37,6 @@ def test_a_board_is_made_once_while_nothing_happens(ada, ticket, reads_cards):
     assert shown(ada.get(BOARD).text) == shown(first) == ["OPEN-1", "OPEN-2"]
 
 
-@pytest.mark.both_databases
 def test_those_who_ask_at_once_have_it_made_once(app, cast, ticket):
     together, made, got = threading.Barrier(4), [], []
 
@@ -125,7 +124,6 @@ def _column_renamed(cast, ticket):
 CHANGES = [_renamed, _created, _labelled]
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("path", "change"),
     # The board of all projects names no states.
@@ -137,7 +135,6 @@ def test_what_a_board_shows_is_seen_at_once(ada, cast, ticket, path, change):
     assert "Seen at once" in ada.get(path).text
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("path", [BOARD, "/board"])
 @pytest.mark.parametrize("kind", ["users", "bots"])
 def test_a_new_name_is_seen_at_once(ada, cast, ticket, path, kind):
@@ -148,7 +145,6 @@ def test_a_new_name_is_seen_at_once(ada, cast, ticket, path, kind):
     assert "Seen at once" in ada.get(path).text.partition('id="board"')[2]
 
 
-@pytest.mark.both_databases
 def test_what_blocks_from_another_project_is_seen_at_once(ada, cast, ticket):
     blocker = cast.ada.post(f"/projects/{cast.fenced_project}/tickets", {"title": "Before"}).json
     assert ">Blocked<" not in _card(ada.get(BOARD).text, "OPEN-1")
@@ -176,7 +172,6 @@ def test_what_passes_with_time_is_seen_within_a_minute(ada, cast, ticket, monkey
     assert "Smith, <time" not in ada.get(BOARD).text
 
 
-@pytest.mark.both_databases
 def test_a_clock_that_was_set_back_keeps_no_board(ada, ticket, reads_cards, monkeypatch):
     assert reads_cards()
     earlier = now_ms() - 5 * MINUTE_MS

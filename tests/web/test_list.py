@@ -61,7 +61,6 @@ def test_load_more_brings_rows_alone(ada, make, monkeypatch):
     assert rows(more) == ["OPEN-2", "OPEN-1"]
 
 
-@pytest.mark.both_databases
 def test_orders_that_an_index_gives(ada, cast, make):
     for number in range(3):
         make(f"No. {number}")
@@ -87,7 +86,6 @@ def test_a_cursor_of_another_order_starts_at_the_top(ada, make, monkeypatch):
     assert answer.location == "/projects/OPEN/tickets?sort=updated"
 
 
-@pytest.mark.both_databases
 def test_the_list_of_all_leaves_deleted_projects_out(ada, cast, make):
     make("Here")
     cast.ada.post(f"/projects/{cast.fenced_project}/tickets", {"title": "There"})
@@ -111,7 +109,6 @@ def family(make, states):
     make("Alone")
 
 
-@pytest.mark.both_databases
 def test_a_tree_has_levels_and_progress(ada, family):
     text = ada.get("/projects/OPEN/tickets?view=tree&show=all").text
     assert rows(text) == ["OPEN-5", "OPEN-1", "OPEN-2", "OPEN-3", "OPEN-4"]
@@ -126,7 +123,6 @@ def test_a_filtered_tree_keeps_what_leads_to_a_hit(ada, family):
     assert text.count("ticket-row faded") == 2
 
 
-@pytest.mark.both_databases
 def test_a_tree_takes_few_statements(ada, family):
     with ada.statements() as seen:
         ada.get("/projects/OPEN/tickets?view=tree&priority=high")
@@ -136,7 +132,6 @@ def test_a_tree_takes_few_statements(ada, family):
 # One change to many.
 
 
-@pytest.mark.both_databases
 def test_the_filtered_list_as_a_file(ada, cast, make, label, monkeypatch):
     monkeypatch.setattr("app.tickets.pages.listing.BATCH", 2)
     bug = label("bug")

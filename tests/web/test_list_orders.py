@@ -51,7 +51,6 @@ def test_open_tickets_come_first_and_the_others_are_a_link_away(ada, six):
     assert rows(ada.get("/tickets?show=done").text) == ["OPEN-6"]
 
 
-@pytest.mark.both_databases
 def test_the_numbers_are_those_of_the_filter_at_hand(ada, cast, six, states):
     assert counts(ada.get(f"{LIST}?assignee_user_id=me").text) == "1 open 0 done"
     assert counts(ada.get(f"{LIST}?priority=medium").text) == "2 open 1 done"
@@ -65,7 +64,6 @@ def test_the_numbers_are_those_of_the_filter_at_hand(ada, cast, six, states):
     assert "aria-current" not in re.search(r'id="list-counts".*?</p>', done, re.S).group(0)
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("query", ["", "?priority=low", "?assignee_user_id=me"])
 def test_what_is_too_much_to_count_is_said_to_be_more(ada, make, cast, monkeypatch, query):
     monkeypatch.setattr("app.tickets.list_pages.COUNTED", 3)
@@ -88,7 +86,6 @@ def test_what_is_too_much_to_count_is_said_to_be_more(ada, make, cast, monkeypat
     assert rows(text)[0] == "OPEN-1"
 
 
-@pytest.mark.both_databases
 def test_what_is_found_too_often_has_no_number(ada, make, monkeypatch):
     monkeypatch.setattr("app.tickets.list_pages.COUNTED", 3)
     monkeypatch.setattr("app.tickets.list_pages._LIMIT", 4)
@@ -98,7 +95,6 @@ def test_what_is_found_too_often_has_no_number(ada, make, monkeypatch):
     assert (counts(text), len(rows(text))) == ("Open Done", 6)
 
 
-@pytest.mark.both_databases
 def test_an_empty_list_leads_to_all_tickets(ada, make, states):
     make("Over", state_id=states["Done"])
     text = ada.get(LIST).text
@@ -109,7 +105,6 @@ def test_an_empty_list_leads_to_all_tickets(ada, make, states):
 # Orders.
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("sort", "expected"),
     [
@@ -137,7 +132,6 @@ def test_every_order_forth_and_back(ada, six, monkeypatch, sort, expected):
     walk(ada, sort, expected)
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_the_latest_due_date_comes_first_however_many_there_are(ada, six, monkeypatch, size):
     monkeypatch.setattr("app.tickets.pages.listing.ROWS", size)
@@ -163,7 +157,6 @@ def walk(ada, sort, expected):
         assert rows(text) == rows(page)
 
 
-@pytest.mark.both_databases
 def test_heads_lead_to_both_orders_of_their_column(ada, six):
     text = ada.get(LIST).text
     by_priority = ada.get(link(text, "Priority")).text
@@ -189,7 +182,6 @@ def test_a_cursor_of_other_values_starts_at_the_top(ada, six, monkeypatch):
 # Groups.
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("grouping", "expected"),
     [
@@ -217,13 +209,11 @@ def test_groups_have_heads_with_numbers(ada, six, monkeypatch, grouping, expecte
     assert len(seen) == len(expected)
 
 
-@pytest.mark.both_databases
 def test_across_projects_states_are_grouped_by_category(ada, six):
     assert heads(ada.get("/tickets?group=state").text) == ["Backlog 4", "In review 1"]
     assert heads(ada.get("/tickets?group=label").text) == []
 
 
-@pytest.mark.both_databases
 def test_the_order_and_the_numbers_come_along_with_a_part_of_the_page(ada, six):
     """A head leads to another order, which the filters must keep."""
     text = ada.get(f"{LIST}?sort=due&group=state&show=all", htmx=True).text
@@ -234,7 +224,6 @@ def test_the_order_and_the_numbers_come_along_with_a_part_of_the_page(ada, six):
     assert "tickets.csv?show=all&amp;group=state&amp;sort=due" in text
 
 
-@pytest.mark.both_databases
 def test_files_have_the_order_of_the_list_and_ranks(ada, cast, six, monkeypatch):
     monkeypatch.setattr("app.tickets.pages.listing.BATCH", 2)
     read = ada.get(f"{LIST}.json?sort=priority").json

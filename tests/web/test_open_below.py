@@ -48,7 +48,6 @@ def test_a_comment_that_moves(ada, story, states):
     assert STILL in ada.post("/tickets/OPEN-1/comments", htmx=True, **sent).text
 
 
-@pytest.mark.both_databases
 def test_many_at_once(ada, make, story, states):
     other = make("Another story")
     sent = {"action": "change", "place": states["Done"], "id": [story["id"], other["id"]]}
@@ -57,7 +56,6 @@ def test_many_at_once(ada, make, story, states):
     )
 
 
-@pytest.mark.both_databases
 def test_deleting_says_what_stays(ada, story):
     sheet = ada.post("/tickets/bulk", action="delete", id=[story["id"]])
     assert "1 subticket is kept." in sheet.text

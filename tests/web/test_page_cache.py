@@ -32,7 +32,6 @@ def test_pages_are_the_same_compressed_and_plain(ada, ticket, guide, path):
     assert without_keys(gzip.decompress(compressed.data).decode()) == without_keys(plain.text)
 
 
-@pytest.mark.both_databases
 def test_a_changed_ticket_is_another_page_at_once(ada, cast, ticket, path):
     def seen():
         return [ada.get("/tickets/OPEN-1").text for _ in range(3)][-1]
@@ -185,7 +184,6 @@ def test_a_date_is_right_from_the_first_moment_of_a_day(env, shown, clock):
     assert shown("page.html", due=due) == "late"
 
 
-@pytest.mark.both_databases
 def test_a_clock_that_was_set_back_is_followed(env, shown, clock):
     env.write("page.html", "{{ at | ago }}")
     for _ in range(2):
@@ -223,7 +221,6 @@ def test_a_wiki_page_says_how_long_ago_it_was_edited(ada, cast, guide, monkeypat
     assert seen().endswith(">3 min ago</time>")
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("path", ["/tickets/OPEN-1", "/projects/OPEN/wiki/set-up"])
 def test_a_cached_page_is_as_its_reader_chose_at_once(ada, cast, ticket, guide, path):
     def seen():
@@ -240,7 +237,6 @@ def test_a_cached_page_is_as_its_reader_chose_at_once(ada, cast, ticket, guide, 
     ada.client.delete_cookie("theme")
 
 
-@pytest.mark.both_databases
 def test_a_wiki_page_follows_what_its_links_lead_to_at_once(ada, cast, guide):
     def seen():
         return [ada.get("/projects/OPEN/wiki/leading").text for _ in range(3)][-1]
@@ -258,7 +254,6 @@ def test_a_wiki_page_follows_what_its_links_lead_to_at_once(ada, cast, guide):
     assert "Led before" not in seen()
 
 
-@pytest.mark.both_databases
 def test_a_wiki_page_follows_what_leads_to_it_and_who_is_named_on_it_at_once(ada, cast, guide):
     def seen():
         return [ada.get("/projects/OPEN/wiki/set-up").text for _ in range(3)][-1]

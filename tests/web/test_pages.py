@@ -51,7 +51,6 @@ def test_too_many_logins_say_when_to_come_back(stranger):
     assert f'data-seconds="{answer.headers["Retry-After"]}"' in answer.text
 
 
-@pytest.mark.both_databases
 def test_htmx_gets_the_block_and_others_the_page(ada, ticket):
     whole = ada.get("/projects/OPEN/board")
     block = ada.get("/projects/OPEN/board", htmx=True)
@@ -131,7 +130,6 @@ def test_an_unknown_address_is_json_for_who_asks_for_no_page(client, app):
     assert answer.json["error"]["code"] == "resource.not_found"
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("query", "found"),
     [
@@ -157,7 +155,6 @@ def test_filters_of_the_list(ada, ticket, query, found):
         assert answer.text.count('class="ticket-row"') == found
 
 
-@pytest.mark.both_databases
 def test_the_board_hides_epics_and_what_was_done_long_ago(ada, cast, ticket, app):
     states = cast.ada.get(f"/projects/{cast.open_project}/workflow-states").json["data"]
     done = states[-1]["id"]
@@ -187,7 +184,6 @@ def age(app, ticket_id: str) -> None:
     )
 
 
-@pytest.mark.both_databases
 def test_a_move_that_was_overtaken_is_refused_with_the_true_card(ada, cast, ticket):
     states = cast.ada.get(f"/projects/{cast.open_project}/workflow-states").json["data"]
     backlog, todo, doing = (state["id"] for state in states[:3])

@@ -18,7 +18,6 @@ def listed(page) -> list[str]:
     return re.findall(r'action="/people/([^/"]+)/active"', page.text)
 
 
-@pytest.mark.both_databases
 def test_people_are_listed_without_bots_among_them(ada, cast, monkeypatch):
     # Of both kinds the bots are the newest.
     monkeypatch.setattr(people, "SHOWN", 1)
@@ -29,7 +28,6 @@ def test_people_are_listed_without_bots_among_them(ada, cast, monkeypatch):
     assert older(second) is None
 
 
-@pytest.mark.both_databases
 def test_older_bots_are_a_page_away(ada, monkeypatch):
     monkeypatch.setattr(bots, "SHOWN", 2)
     first = ada.get("/bots")

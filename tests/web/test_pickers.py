@@ -17,7 +17,6 @@ def labels_of(cast, path):
     return sorted(label["name"] for label in cast.ada.get(path).json["labels"])
 
 
-@pytest.mark.both_databases
 def test_a_label_is_created_and_added_together_with_others(ada, cast, ticket, path, label):
     other = label("other")
     bug = ticket["labels"][0]
@@ -84,7 +83,6 @@ def titles(page):
     return re.findall(r'class="option-text">([^<]+)<', page)
 
 
-@pytest.mark.both_databases
 def test_a_parent_is_searched_for_beyond_the_suggestions(ada, cast, make, monkeypatch):
     monkeypatch.setattr("app.tickets.pages.fields.PARENTS", 1)
     epic = make("The harbor", type="epic")
@@ -105,7 +103,6 @@ def test_a_parent_is_searched_for_beyond_the_suggestions(ada, cast, make, monkey
     assert titles(page) == [other["title"]]
 
 
-@pytest.mark.both_databases
 def test_a_subtask_s_parent_is_searched_for_among_stories(ada, cast, make):
     make("The harbor", type="epic")
     story = make("Lamps of the harbor")
@@ -118,7 +115,6 @@ def test_a_subtask_s_parent_is_searched_for_among_stories(ada, cast, make):
         assert titles(page) == ["Lamps of the harbor"], typed
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("typed", ["zeppelin", '"', "-", "x" * 600])
 def test_a_search_for_a_parent_finds_nothing(ada, make, typed):
     for story in (make("One"), make("Part", type="subtask", parent_ticket_id=make("Up")["id"])):

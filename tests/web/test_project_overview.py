@@ -2,8 +2,6 @@
 
 import re
 
-import pytest
-
 from app.activity.pages import project as pages
 from tests.support.story import make_ticket, ok
 from tests.web.test_home import text_of
@@ -11,7 +9,6 @@ from tests.web.test_home import text_of
 HERE = "/projects/OPEN"
 
 
-@pytest.mark.both_databases
 def test_a_project_at_a_glance(ada, cast, ticket, states):
     assert "Open project" in text_of(ada.get(HERE))
     make_ticket(cast.smith, cast.open_project, "Under way", state_id=states["In progress"])
@@ -33,7 +30,6 @@ def test_a_project_at_a_glance(ada, cast, ticket, states):
     assert ada.get("/projects/NONE").status_code == 404
 
 
-@pytest.mark.both_databases
 def test_activity_is_told_page_by_page(ada, cast, ticket, monkeypatch):
     assert "No activity yet" in ada.get("/projects/FENCED/activity").text
     ok(cast.ada.patch(f"/projects/{cast.open_project}", {"name": "Renamed"}))

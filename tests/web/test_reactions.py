@@ -46,7 +46,6 @@ def test_a_press_shows_who_reacted(ada, cast, comment):
     assert 'aria-label="Eyes 2: Smith, Ada" autofocus' in answer.text
 
 
-@pytest.mark.both_databases
 def test_six_are_offered_and_nothing_else_is_taken(ada, path, comment):
     text = ada.get(path).text
     assert re.findall(r'name="react" value="(\w+)" title', text)[:6] == [

@@ -143,7 +143,6 @@ def test_a_comment_says_it_too(ada, cast):
     assert "Did not read the ticket" in stream(ada.get("/tickets/OPEN-1?show=comments"))
 
 
-@pytest.mark.both_databases
 def test_the_review_shows_what_was_changed_without_reading(ada, unread):
     text = text_of(ada.get(REVIEW))
     assert "Read the ticket and its comment" in text
@@ -155,7 +154,6 @@ def test_the_review_shows_what_was_changed_without_reading(ada, unread):
     assert "good" not in text
 
 
-@pytest.mark.both_databases
 @pytest.mark.usefixtures("unread")
 def test_a_review_without_such_changes_says_so(ada, cast):
     path = "/tickets/OPEN-1"

@@ -26,7 +26,6 @@ def bo(cast, app):
     return Reader(cast.bo.client, app)
 
 
-@pytest.mark.both_databases
 @pytest.mark.usefixtures("on_a_wednesday")
 @pytest.mark.parametrize(
     ("words", "expected"),
@@ -58,7 +57,6 @@ def test_tickets_are_filtered_by_when_they_are_due(ada, make, states, words, exp
         assert "This week" in text
 
 
-@pytest.mark.both_databases
 def test_tickets_are_filtered_by_how_long_nobody_touched_them(app, ada, cast, make):
     old, commented, fresh = make("Old"), make("Commented"), make("Fresh")
 
@@ -114,7 +112,6 @@ def test_a_shared_view_is_offered_to_everyone_and_recorded(app, ada, bo):
     assert change["to"]["query"] == "due=this_week"
 
 
-@pytest.mark.both_databases
 def test_anyone_stops_sharing_or_deletes_a_shared_view_and_it_comes_back_by_undo(app, ada, bo):
     save(ada, shared="yes")
     shared = view_id(app)

@@ -67,7 +67,6 @@ def test_looks_good_moves_the_readers_own_marker(ada, cast, path):
     assert "Lowered the priority to low" in text_of(bo)
 
 
-@pytest.mark.both_databases
 def test_the_marker_never_moves_back(app, cast):
     ada = Actor(kind=ActorKind.HUMAN, user_id=cast.ada.user_id, username="ada")
     for event_id in (cast.bo.user_id, cast.smith.user_id, cast.bo.user_id):
@@ -95,7 +94,6 @@ def test_undo_of_one_and_of_a_whole_request(ada, cast, path):
     assert ada.get(HERE).text.count('class="deed undone"') == 2
 
 
-@pytest.mark.both_databases
 def test_a_page_that_was_undone_shows_it(ada, cast):
     body = {"title": "A page", "body": "Before.", "project_id": cast.open_project}
     page_id = cast.smith.post("/wiki/pages", body).json["id"]
@@ -106,7 +104,6 @@ def test_a_page_that_was_undone_shows_it(ada, cast):
     assert cast.ada.get(f"/wiki/pages/{page_id}").json["body"] == "Before."
 
 
-@pytest.mark.both_databases
 def test_long_work_comes_in_parts(ada, cast, path, monkeypatch):
     monkeypatch.setattr(bot_review, "EVENTS_SHOWN", 3)
     for priority in ("low", "high", "urgent", "low", "high"):
@@ -147,7 +144,6 @@ def test_bots_have_no_pages(cast):
     assert answer.status_code in (303, 401)
 
 
-@pytest.mark.both_databases
 def test_the_review_takes_few_statements_however_much_was_done(ada, cast, path):
     counts = []
     for _ in range(2):

@@ -28,7 +28,6 @@ def test_of_many_saves_that_saw_the_same_title_one_is_made(ada, cast, path):
     assert Counter(at_once(16, save)) == {200: 1, 409: 15}
 
 
-@pytest.mark.both_databases
 def test_labels_that_many_add_at_once_all_stay(ada, cast, ticket, path, label):
     bug = ticket["labels"][0]["id"]
     made = [label(f"label {number}") for number in range(12)]

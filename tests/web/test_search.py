@@ -125,7 +125,6 @@ def test_a_cursor_of_another_search_starts_at_the_top(ada, cast, gates):
     assert ada.get(f"/search?q=gate&cursor={cursor}").status_code == 200
 
 
-@pytest.mark.both_databases
 def test_htmx_gets_the_results_alone(ada, gates):
     text = ada.get("/search?q=gate", htmx=True).text
     assert text.strip().startswith('<div id="results">')

@@ -60,7 +60,6 @@ def test_a_workflow_without_a_kind_of_state_says_what_it_cannot_do(ada, states):
     assert "can be finished" not in changed.text
 
 
-@pytest.mark.both_databases
 def test_a_state_that_holds_tickets_is_replaced_by_another_and_comes_back_by_undo(
     ada, cast, make, states, order
 ):
@@ -127,7 +126,6 @@ def carrying(cast):
     return of
 
 
-@pytest.mark.both_databases
 def test_a_label_is_merged_into_another_and_taken_apart_by_undo(ada, cast, make, label, carrying):
     bug, fault = label("bug"), label("fault")
     tickets = [

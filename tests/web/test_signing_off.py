@@ -123,7 +123,6 @@ def test_nothing_waits_once_the_project_asks_for_it_no_more(ada, cast):
     assert "Needs you" not in text_of(ada.get(HERE))
 
 
-@pytest.mark.both_databases
 def test_a_ticket_that_began_in_review_goes_to_an_active_state(ada, cast, states):
     body = {"sign_off": True, "review_state_id": states[3]}
     ok(cast.ada.patch(f"/projects/{cast.open_project}", body))

@@ -36,7 +36,6 @@ PAGES = (
 )
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("path", PAGES)
 def test_a_page_takes_few_statements(ada, ticket, path):
     with ada.statements() as seen:
@@ -47,7 +46,6 @@ def test_a_page_takes_few_statements(ada, ticket, path):
     assert not [one for one in seen if one.startswith(("INSERT", "UPDATE", "DELETE"))]
 
 
-@pytest.mark.both_databases
 def test_what_a_ticket_does_not_have_is_not_read(ada, cast, ticket):
     path = f"/projects/{cast.open_project}/tickets"
     bare = cast.ada.post(path, {"title": "Bare"}).json["display_id"]
@@ -59,7 +57,6 @@ def test_what_a_ticket_does_not_have_is_not_read(ada, cast, ticket):
     assert len(of_bare) == len(of_full) - 3
 
 
-@pytest.mark.both_databases
 def test_more_tickets_take_no_more_statements(ada, cast, ticket):
     with ada.statements() as before:
         ada.get("/projects/OPEN/board")
@@ -70,7 +67,6 @@ def test_more_tickets_take_no_more_statements(ada, cast, ticket):
     assert len(after) == len(before)
 
 
-@pytest.mark.both_databases
 def test_the_pages_of_webhooks_take_few_statements(ada, cast):
     given = {"url": "https://example.org", "secret": "x" * 16, "event_types": ["*"]}
     made = [cast.ada.post("/webhooks", given).json["id"] for _ in range(5)]

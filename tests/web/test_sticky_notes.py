@@ -71,7 +71,6 @@ def test_adding_a_note_puts_it_first_and_empties_the_form(ada, cast, app):
     assert 'value="#60a5fa" checked' in form
 
 
-@pytest.mark.both_databases
 def test_a_refused_note_is_kept_in_the_form(ada, app):
     for htmx in (True, False):
         answer = ada.post("/sticky-notes", htmx=htmx, body="Kept", color="blue")
@@ -205,7 +204,6 @@ def test_a_deleted_project_has_no_wall(ada, cast, note):
     assert ada.get("/projects/NOPE/sticky-notes").status_code == 404
 
 
-@pytest.mark.both_databases
 def test_a_long_wall_has_pages(ada, cast, monkeypatch):
     monkeypatch.setattr("app.sticky_notes.pages.SHOWN", 2)
     for number in range(3):

@@ -47,7 +47,6 @@ def undo(ada, app, **fields):
     return ada.post(f"/audit/events/{event.id}/undo", back=SETTINGS, **fields)
 
 
-@pytest.mark.both_databases
 def test_a_template_is_added_changed_and_deleted_and_each_is_recorded(app, ada, add, label):
     assert "No templates yet" in ada.get(SETTINGS).text
     bug = label("bug")
@@ -173,7 +172,6 @@ def test_agents_create_from_a_template_by_its_name(smith, add, label):
     }
 
 
-@pytest.mark.both_databases
 def test_a_deleted_label_is_left_out_and_a_merged_one_replaced(cast, smith, ada, add, label):
     bug, ui, defect = label("bug"), label("ui"), label("defect")
     ada.post(SETTINGS, **BUG, label_ids=[bug, ui])
@@ -187,7 +185,6 @@ def test_a_deleted_label_is_left_out_and_a_merged_one_replaced(cast, smith, ada,
 # Undo.
 
 
-@pytest.mark.both_databases
 def test_each_change_is_undone(app, ada, add, label):
     made = add(label_ids=label("bug"))
     ada.post(f"{SETTINGS}/{made}", **{**BUG, "name": "Defect", "body": "Other."})
@@ -203,7 +200,6 @@ def test_each_change_is_undone(app, ada, add, label):
     assert "No templates yet" in ada.get(SETTINGS).text
 
 
-@pytest.mark.both_databases
 def test_undo_asks_where_a_template_changed_since(app, ada, add):
     made = add()
     first = events(app, event_type="project.updated")[-1].id

@@ -110,7 +110,6 @@ def test_a_page_of_the_project_comes_before_the_global_one(ada, cast, ticket, ho
     assert 'class="wikilink" href="/wiki/home"' in ada.get(TICKETS).text
 
 
-@pytest.mark.both_databases
 def test_links_heal_and_break_with_their_pages(ada, cast, home):
     cast.ada.post("/wiki/pages", {"title": "A", "body": "[[later]]"})
     assert 'class="wikilink is-broken" href="/wiki/later/edit"' in ada.get("/wiki/a").text
@@ -144,7 +143,6 @@ def test_the_contents_come_from_three_headings_on(ada, cast):
     assert 'id="h-two"' in text
 
 
-@pytest.mark.both_databases
 def test_a_text_that_cannot_be_laid_out_is_shown_and_recorded_once(
     ada, cast, ticket, app, monkeypatch
 ):

@@ -105,7 +105,6 @@ def test_a_deleted_ticket_ends_the_questions(ada, cast, path):
     assert "hx-trigger" not in page.text
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("query", ["", "since=x", "since=&n=5", "n=-1", "since=0&show=what"])
 def test_odd_questions_are_answered(ada, ticket, query):
     assert ada.get(f"{REF}/live?{query}", htmx=True).status_code in (200, 204)

@@ -87,14 +87,12 @@ def test_the_merged_text_is_edited_before_it_is_saved(ada, cast, path):
     assert cast.ada.get(path).json["body"] == merged
 
 
-@pytest.mark.both_databases
 def test_one_s_own_version_is_saved_after_a_conflict(ada, cast, path):
     _page, sent = conflict(ada, cast, path)
     assert ada.post(f"{REF}/fields/body", htmx=True, **sent, take="mine").status_code == 200
     assert cast.ada.get(path).json["body"] == sent["mine"]
 
 
-@pytest.mark.both_databases
 def test_a_choice_that_somebody_overtook_is_another_conflict(ada, cast, path):
     _page, sent = conflict(ada, cast, path, 1)
     cast.smith.patch(path, {"body": "Their line, again"})
@@ -158,7 +156,6 @@ def test_a_subtask_is_added_from_its_title(ada, cast, ticket, path):
     assert ada.post("/tickets/OPEN-2/children", title="Too deep").status_code == 422
 
 
-@pytest.mark.both_databases
 def test_the_same_line_sent_twice_adds_one_child(ada, cast, ticket):
     for _ in range(2):
         ada.post(f"{REF}/children", htmx=True, title="Only once", idempotency_key="k")
@@ -184,7 +181,6 @@ def test_names_and_numbers_are_completed(ada, ticket, query, found):
     assert found or not inserted
 
 
-@pytest.mark.both_databases
 def test_a_bot_that_cannot_see_the_project_is_not_suggested(ada, cast, ticket):
     rows = ada.get("/tickets/complete?project=OPEN&of=people&q=fenced").json
     assert rows == []
@@ -217,7 +213,6 @@ def test_what_can_be_copied(ada, cast, ticket, path):
     assert "ticket://OPEN-1" in copied[4]
 
 
-@pytest.mark.both_databases
 def test_a_copy_starts_with_what_the_ticket_has(ada, cast, ticket, path):
     due = datetime.now(UTC).strftime("%Y-%m-%d")
     cast.ada.patch(path, {"priority": "urgent", "body": "Text.", "due_date": due})

@@ -45,7 +45,6 @@ def test_a_deletion_is_undone_from_its_message(ada, cast, kind, mark):
     assert mark in ada.get(place).text
 
 
-@pytest.mark.both_databases
 def test_an_event_is_undone_from_the_audit_log_and_says_so(ada, cast):
     path, place = things(cast)["label"]
     ada.client.post(path, headers=HX)
@@ -80,7 +79,6 @@ def test_what_cannot_be_undone_is_said_where_it_was_asked_for(ada, cast):
     assert ada.client.post("/audit/events/unknown/undo", headers=HX).status_code == 404
 
 
-@pytest.mark.both_databases
 def test_a_personal_note_that_was_taken_down_again_is_shown_as_undone(ada, cast):
     cast.ada.post("/sticky-notes", {"body": "Mine"})
     path = f"/audit/events/{event_of(cast, 'sticky_note.created')}"

@@ -85,7 +85,6 @@ def test_the_tree_offers_what_is_told_and_nothing_else(ada):
     assert not [one for one in offered if one.startswith("webhook.delivery")]
 
 
-@pytest.mark.both_databases
 def test_changing_switching_rotating_deleting(ada, cast, subscribe):
     webhook = subscribe("ticket.created")
     path = f"/webhooks/{webhook['id']}"
@@ -137,7 +136,6 @@ def test_the_log_shows_the_body_as_it_was_sent(ada, cast, trusting, receiver, su
     assert "200" in text
 
 
-@pytest.mark.both_databases
 def test_filters_and_pages_of_the_log(ada, cast, trusting, receiver, subscribe, deliver):
     webhook = subscribe("ticket.*")
     path = f"/webhooks/{webhook['id']}"
@@ -258,7 +256,6 @@ def test_the_code_for_node_verifies_a_delivery(sent, tmp_path):
     assert genuine("another sixteen bytes", sent.raw) == "false"
 
 
-@pytest.mark.both_databases
 def test_a_chat_is_chosen_and_shows_no_code_to_verify(app, ada, cast):
     page = ada.get("/webhooks/new").text
     for name in ("Signed JSON", "Slack", "Mattermost", "Discord", "Microsoft Teams", "Matrix"):
@@ -280,7 +277,6 @@ def test_a_chat_is_chosen_and_shows_no_code_to_verify(app, ada, cast):
     assert ok(cast.ada.get(f"/webhooks/{webhook['id']}"))["project_ids"] == []
 
 
-@pytest.mark.both_databases
 def test_matrix_takes_an_access_token(ada, cast):
     url = "https://m.example/_matrix/client/v3/rooms/!r:m.example/send/m.room.message"
     given = {"url": url, "form": "matrix", "event_types": "ticket.*"}

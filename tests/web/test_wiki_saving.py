@@ -80,7 +80,6 @@ def overtaken(ada, cast, guide, body: str):
     return ada.post(f"{WIKI}/set-up/edit", title="Setting up", body=body, summary="Mine", **sent)
 
 
-@pytest.mark.both_databases
 def test_two_changes_at_once_lose_nothing(ada, cast, guide):
     answer = overtaken(ada, cast, guide, "First line\n\nSecond words and more\n")
     assert answer.status_code == 409
@@ -103,7 +102,6 @@ def test_two_changes_at_once_lose_nothing(ada, cast, guide):
     assert body_of(cast, guide) == both
 
 
-@pytest.mark.both_databases
 def test_one_s_own_text_can_be_taken(ada, cast, guide):
     mine = "All my own\n"
     answer = overtaken(ada, cast, guide, mine)

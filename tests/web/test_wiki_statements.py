@@ -45,7 +45,6 @@ def filled(cast, ticket):
         cast.smith.patch(f"/wiki/pages/{made['id']}", {"body": f"Changed\n\n{links}"})
 
 
-@pytest.mark.both_databases
 def test_pages_of_the_wiki_take_few_statements(ada, filled):
     for path in PAGES:
         with ada.statements() as seen:
@@ -55,7 +54,6 @@ def test_pages_of_the_wiki_take_few_statements(ada, filled):
         assert not [one for one in seen if one.startswith(("INSERT", "UPDATE", "DELETE"))], path
 
 
-@pytest.mark.both_databases
 def test_more_pages_take_no_more_statements(ada, cast, filled):
     def counts():
         for path in ("/wiki", WIKI, f"{WIKI}/home", "/wiki/broken-links"):

@@ -144,7 +144,6 @@ def test_a_chat_is_told_what_happened(form, app, cast, worker, receiver, chat, d
         assert first.is_signed_with(SECRET)
 
 
-@pytest.mark.both_databases
 def test_a_message_to_matrix_keeps_its_id_when_it_is_sent_again(
     cast, worker, receiver, chat, monkeypatch
 ):
@@ -272,7 +271,6 @@ def test_a_room_of_matrix_has_its_address(cast, path):
     invalid(cast.ada.patch(f"/webhooks/{made['id']}", {"url": f"https://m.example{path}"}), "url")
 
 
-@pytest.mark.both_databases
 def test_the_address_of_a_chat_is_in_no_event(app, cast, subscribe):
     secret_part = "T0/B0/nobodyKnowsThis"
     webhook = subscribe("*", url=f"https://hooks.slack.com/services/{secret_part}", form="slack")

@@ -39,7 +39,6 @@ def test_what_is_due_is_delivered_without_a_server(run, cast, receiver, subscrib
     assert json.loads(run("deliver-due", "--json").stdout) == {"succeeded": 0, "failed": 0}
 
 
-@pytest.mark.both_databases
 def test_doctor_tells_a_backlog_from_a_server_that_does_not_deliver(
     run, trusting, cast, receiver, subscribe
 ):
@@ -69,7 +68,6 @@ def test_what_fails_keeps_its_retry(run, cast, receiver, subscribe, deliveries):
     assert row["status"] == "retrying"
 
 
-@pytest.mark.both_databases
 def test_the_list_says_how_it_went(run, cast, receiver, subscribe):
     webhook = subscribe("ticket.*", "wiki.created")
     assert run("list").output.endswith("\n1 webhook; 0 deliveries are due.\n")
@@ -137,7 +135,6 @@ def test_wrong_usage(run, cast):
         assert run(command, "--help").exit_code == 0
 
 
-@pytest.mark.both_databases
 def test_tests_are_nothing_that_a_webhook_missed(run, cast, receiver, subscribe, app):
     receiver.answer = 500
     webhook = subscribe("wiki.created")

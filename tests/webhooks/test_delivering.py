@@ -19,7 +19,6 @@ def quickly(monkeypatch):
     monkeypatch.setattr(outbox, "BACKOFF_MS", (10, 50, 300))
 
 
-@pytest.mark.both_databases
 def test_a_change_is_told_at_once(app, cast, worker, receiver, subscribe, deliveries):
     webhook = subscribe("ticket.created")
     before = time.time()
@@ -92,7 +91,6 @@ def test_personal_notes_are_told_to_nobody(cast, worker, receiver, subscribe, al
     assert "Mine" not in str([one.body["payload"] for one in receiver.received[1:]])
 
 
-@pytest.mark.both_databases
 def test_sweeps_faults_of_the_log_and_refusals_are_told(
     app, cast, worker, receiver, subscribe, monkeypatch
 ):
@@ -115,7 +113,6 @@ def test_sweeps_faults_of_the_log_and_refusals_are_told(
     assert came[2].body["payload"]["event_type"] == "auth.logout"
 
 
-@pytest.mark.both_databases
 def test_what_fails_to_commit_is_told_to_nobody(cast, worker, receiver, subscribe, all_done):
     subscribe("*")
     refused(
@@ -216,7 +213,6 @@ def test_a_later_event_does_not_wait_for_a_retry(cast, worker, receiver, subscri
     assert [one.body["payload"]["title"] for one in came] == ["one", "two", "one"]
 
 
-@pytest.mark.both_databases
 def test_a_blocked_address_is_terminal(
     app, cast, worker, receiver, subscribe, deliveries, monkeypatch
 ):
@@ -256,7 +252,6 @@ def test_a_certificate_of_nobody_is_refused(cast, app, receiver, quickly, subscr
         worker.stop()
 
 
-@pytest.mark.both_databases
 def test_a_webhook_switched_off_or_deleted_gets_nothing_more(
     cast, worker, receiver, subscribe, deliveries
 ):

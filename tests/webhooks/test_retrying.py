@@ -2,8 +2,6 @@
 
 import threading
 
-import pytest
-
 from app.webhooks import retrying
 from tests.support.receiver import SECRET
 from tests.support.serving import until
@@ -14,7 +12,6 @@ def retry(cast, webhook, row):
     return cast.ada.post(f"/webhooks/{webhook['id']}/deliveries/{row['id']}/retry")
 
 
-@pytest.mark.both_databases
 def test_a_failed_delivery_is_sent_once_more(app, cast, worker, receiver, subscribe, deliveries):
     receiver.answer = 404
     webhook = subscribe("ticket.created")

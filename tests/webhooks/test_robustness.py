@@ -25,7 +25,6 @@ def states(app):
         return list(session.scalars(text("SELECT state FROM webhook_outbox ORDER BY id")))
 
 
-@pytest.mark.both_databases
 def test_a_secret_that_cannot_be_opened_stops_no_other_webhook(
     app, cast, worker, receiver, subscribe, deliveries
 ):
@@ -45,7 +44,6 @@ def test_a_secret_that_cannot_be_opened_stops_no_other_webhook(
     assert "rotate it" in row["error_message"]
 
 
-@pytest.mark.both_databases
 def test_a_clock_that_was_set_back_puts_no_delivery_off(app, cast, subscribe, monkeypatch):
     """Found by make torture: what was due before the step waited until the clock caught up."""
     subscribe("ticket.created")
@@ -60,7 +58,6 @@ def test_a_clock_that_was_set_back_puts_no_delivery_off(app, cast, subscribe, mo
     assert len(in_app(app, lambda: outbox.claim("test", 5))) == 1
 
 
-@pytest.mark.both_databases
 def test_a_server_that_starts_leaves_commands_what_they_send(app, cast, subscribe):
     subscribe("ticket.created")
     make_ticket(cast.ada, cast.open_project)
@@ -72,7 +69,6 @@ def test_a_server_that_starts_leaves_commands_what_they_send(app, cast, subscrib
     assert sorted(states(app)) == ["pending", "pending", "sending"]
 
 
-@pytest.mark.both_databases
 def test_a_clock_that_was_set_back_keeps_no_lease_of_the_dead(app, cast, subscribe, monkeypatch):
     subscribe("ticket.created")
     make_ticket(cast.ada, cast.open_project)
@@ -83,7 +79,6 @@ def test_a_clock_that_was_set_back_keeps_no_lease_of_the_dead(app, cast, subscri
     assert in_app(app, outbox.recover) == 1
 
 
-@pytest.mark.both_databases
 @pytest.mark.quiet
 def test_names_that_never_resolve_keep_nobody_waiting(
     cast, worker, receiver, subscribe, monkeypatch
@@ -138,7 +133,6 @@ def test_a_stop_writes_down_what_it_cannot_wait_for(
     assert deliveries(webhook) == [row]
 
 
-@pytest.mark.both_databases
 def test_an_attempt_is_lost_with_its_lease_and_counts_once(app, cast, subscribe, deliveries):
     webhook = subscribe("ticket.created")
     make_ticket(cast.ada, cast.open_project)

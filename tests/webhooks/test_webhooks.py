@@ -34,7 +34,6 @@ def test_the_secret_is_shown_once(app, ada):
     assert SECRET not in str(event.payload)
 
 
-@pytest.mark.both_databases
 def test_the_secret_is_nowhere_in_the_database(app, ada):
     create(ada)
     with app.app_context(), reading():
@@ -120,7 +119,6 @@ def test_the_length_of_a_secret_is_counted_in_bytes(ada):
     invalid(ada.post("/webhooks", {**HOOK, "secret": "ü" * 7}), "secret")
 
 
-@pytest.mark.both_databases
 def test_changing(app, ada):
     made = create(ada)
     path = f"/webhooks/{made['id']}"
@@ -184,7 +182,6 @@ def test_unknown_ids(ada):
     )
 
 
-@pytest.mark.both_databases
 def test_filters_of_deliveries(ada):
     path = f"/webhooks/{create(ada)['id']}/deliveries"
     malformed(ada.get(f"{path}?status=done"), ["query", "status"], "invalid_value")
