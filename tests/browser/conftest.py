@@ -1,7 +1,7 @@
 """A real browser against a real server: what people see and do.
 
 Chromium is found by name. Its headless shell is the same engine without the windows of a desktop,
-and takes half of the processor. Where there is neither, these tests are skipped, and fail where
+and takes half the CPU time. Where there is neither, these tests are skipped, and fail where
 CI=true: a release whose pages nobody opened is not tested.
 """
 
