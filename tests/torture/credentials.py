@@ -101,8 +101,8 @@ class Person:
 def credentials(stage: Stage, kills: int) -> Figures:
     """SIGKILL while people enrol, log in by codes and passkeys, reset passwords and end things.
 
-    A code, a challenge and a link work once; what was removed or revoked never answers again; who
-    unsubscribed gets no further notice.
+    A code, a challenge and a link work once; one that was removed or revoked is never accepted
+    again; who unsubscribed gets no further notice.
     """
     chance, asked = random.Random(20261126), 0
     with mail_server() as box:
