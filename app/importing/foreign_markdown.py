@@ -1,6 +1,8 @@
 """Markdown of other trackers and tools: what is changed in it, outside of code."""
 
 import re
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -14,14 +16,24 @@ LONGEST_TITLE = 120
 MOST = 20
 
 _BEGIN, _END = "<!--", "-->"
-# Code, indented lines among it, or the beginning of a comment.
-_CODE_OR_COMMENT = re.compile(
-    r"(?P<fence>`{3,}|~{3,}).*?(?:(?P=fence)|\Z)"
-    r"|(?<!`)(?P<span>`{1,2})(?!`)[^\n]*?(?<!`)(?P=span)(?!`)"
+# The beginning of code or of a comment, an indented line, or what is no beginning.
+_TOKEN = re.compile(
+    # After the marks of lists and quotes.
+    r"^(?P<marks>(?: {0,3}+(?:>[ \t]?+|(?:[-*+]|\d{1,9}[.)])[ \t]++))*+) {0,3}"
+    r"(?P<fence>`{3,}+(?=[^`\n]*$)|~{3,}+)"
     r"|^(?: {4}|\t)[^\n]*"
+    r"|\\[\\`<]"
+    r"|(?P<span>`++)"
     r"|(?P<comment><!--)",
-    re.DOTALL | re.MULTILINE,
+    re.MULTILINE,
 )
+_LAST_FENCE = re.compile(r"^(?P<indent>[ \t>]*+)(?P<fence>`{3,}+|~{3,}+)[ \t\r]*+$", re.MULTILINE)
+# What a span of code does not go beyond.
+_PARAGRAPH_END = re.compile(
+    r"^(?:[ \t>\r]*+$| {0,3}(?:`{3}|~{3}|<!--|#{1,6}[ \t]|(?:[-*+]|\d{1,9}[.)])[ \t]))",
+    re.MULTILINE,
+)
+_BACKTICKS = re.compile(r"`++")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +78,53 @@ def without_comments(text: str) -> str:
     """
     if _BEGIN not in text:
         return text
-    parts, position = [], 0
-    while match := _CODE_OR_COMMENT.search(text, position):
-        kept, following = match.end(), match.end()
-        if match["comment"]:
+    spans = _CodeSpans(text)
+    parts: list[str] = []
+    kept = position = 0
+    while match := _TOKEN.search(text, position):
+        position = match.end()
+        if match["fence"]:
+            position = _end_of_fenced(text, match)
+        elif match["span"]:
+            position = spans.end_of(match)
+        elif match["comment"]:
             # The shortest comment is ``<!-->``.
             end = text.find(_END, match.start() + 2)
             if end < 0:
                 break
-            kept, following = match.start(), end + len(_END)
-        parts.append(text[position:kept])
-        position = following
-    return "".join((*parts, text[position:]))
+            parts.append(text[kept : match.start()])
+            kept = position = end + len(_END)
+    return "".join((*parts, text[kept:]))
+
+
+def _end_of_fenced(text: str, first: re.Match[str]) -> int:
+    fence, indent = first["fence"], len(first["marks"]) + 3
+    for last in _LAST_FENCE.finditer(text, first.end()):
+        # As long as the first or longer, and of the same character.
+        if last["fence"].startswith(fence) and len(last["indent"]) <= indent:
+            return last.end()
+    return len(text)
+
+
+class _CodeSpans:
+    """Where spans of code end in a text, found in time that grows with the text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        # Where backticks stand, by how many stand together.
+        self._starts: defaultdict[int, list[int]] = defaultdict(list)
+        for run in _BACKTICKS.finditer(text):
+            self._starts[len(run[0])].append(run.start())
+        self._paragraph_end = -1
+
+    def end_of(self, first: re.Match[str]) -> int:
+        """The end of the span that this begins, or of the backticks that begin none."""
+        begin, length = first.end(), len(first["span"])
+        if self._paragraph_end < begin:
+            found = _PARAGRAPH_END.search(self._text, begin)
+            self._paragraph_end = found.start() if found else len(self._text)
+        starts = self._starts[length]
+        index = bisect_left(starts, begin)
+        if index < len(starts) and starts[index] < self._paragraph_end:
+            return starts[index] + length
+        return begin
