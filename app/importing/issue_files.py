@@ -103,9 +103,11 @@ def gone_of(project_id: str) -> dict[str, list[str]]:
 def keep_gone(project_id: str, external_id: str, addresses: Sequence[str]) -> None:
     """Remember that these files of an imported issue are gone in the other tracker."""
     known = {"project_id": project_id, "external_id": external_id}
-    issue = session.scalars(select(ImportedIssue).filter_by(**known)).one()
-    issue.gone_files = sorted({*(issue.gone_files or ()), *addresses})
-    session.flush()
+    issue = session.scalars(select(ImportedIssue).filter_by(**known)).one_or_none()
+    # An issue that was deleted there, such as in a trash, became no ticket.
+    if issue is not None:
+        issue.gone_files = sorted({*(issue.gone_files or ()), *addresses})
+        session.flush()
 
 
 def to_store(

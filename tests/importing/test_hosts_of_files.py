@@ -13,6 +13,8 @@ from app.webhooks.connecting import Limits, networks
 from tests.importing.tracker_server import Reply, TrackerServer
 from tests.support.receiver import make_authority
 
+GONE = "HTTP 404; only a run with --fresh asks for it again"
+
 
 @pytest.fixture
 def away(app, waits, tmp_path):
@@ -71,6 +73,10 @@ def test_where_a_token_goes_and_what_is_followed(away, waits):
     host.faults.extend([Reply({}, 404), Reply(raw=b"public")])
     assert fetch(f"{host_url}/f") == [b"public"]
     assert tokens(host) == ["s3cret", None]
+    # What is gone for the holder of the token is gone; without it, what is private always is.
+    for first, then, reason in ((401, 404, "HTTP 401"), (403, 410, "HTTP 403"), (404, 403, GONE)):
+        host.faults.extend([Reply({}, first), Reply({}, then)])
+        assert fetch(f"{host_url}/f") == [f"file not imported: {reason}"]
     host.files["/f"] = Reply(None, 302, {"Location": "/f"})
     assert fetch(f"{host_url}/f") == ["file not imported: too many redirects"]
     for location in (f"{own.url}/f", "file:///etc/passwd", "https://user@localhost/"):
@@ -134,10 +140,21 @@ def test_files_that_cannot_be_had_hide_none(app, away, monkeypatch):
             for n in (404, 410)
         ),
         "file not imported: the response is a web page",
-        "file not imported: HTTP 404; only a run with --fresh asks for it again",
+        f"file not imported: {GONE}",
         "more than 2 files; run the same command again for more",
     ]
     assert list(app.config["SETTINGS"].incoming_dir.iterdir()) == []
+    # A run asks for some of many, and no run for the same ones always.
+    monkeypatch.setattr(file_downloads, "MOST_ATTEMPTS", 4)
+    many = [f"{own.url}/page?{number}" for number in range(5)]
+    for _ in range(99):
+        own.asked.clear()
+        found = fetch(*many, f"{own.url}/c")
+        assert len(own.asked) == 4
+        if found == [b"c"]:
+            break
+        assert found[-1] == "more than 2 files; run the same command again for more"
+    assert found == [b"c"]
 
 
 @pytest.mark.one_database

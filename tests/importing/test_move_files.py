@@ -14,6 +14,7 @@ from app.files import adding
 from app.files.models import FileContent
 from app.files.store import NewContent, incoming
 from app.http.multipart import ReceivedFile
+from app.importing import issue_files
 from app.importing.issue_files import SuppliedFiles
 from app.importing.issues import Issue, IssueComment, IssueFile
 from app.importing.trackers import file_downloads
@@ -115,6 +116,9 @@ def test_files_come_along_with_their_issues(app, cast, gitlab, run, tickets, cha
     gitlab.files[f"{UPLOADS}/gone.png"] = Reply(raw=picture("PNG"))
     assert run("--dry-run")["made"] == {"files": 4}
     assert run("--fresh")["made"] == {"files": 1}
+    # An issue that did not become a ticket.
+    with app.app_context(), reading():
+        issue_files.keep_gone(cast.open_project, "other", [f"{web}/gone.png"])
 
 
 def test_files_can_be_left_out_or_find_no_room(app, cast, gitlab, run, tickets, changed):

@@ -111,7 +111,11 @@ _OPTIONS = (
         type=click.Path(exists=True, dir_okay=False),
         help="PEM file of the authorities of a tracker with a private certificate.",
     ),
-    click.option("--fresh", is_flag=True, help="Discard what an earlier run downloaded."),
+    click.option(
+        "--fresh",
+        is_flag=True,
+        help="Discard what an earlier run downloaded, and ask again for files that were gone.",
+    ),
     WITHOUT_WEBHOOKS,
     click.option("--json", "as_json", is_flag=True, help="Print the report as JSON."),
     click.option("--verbose", is_flag=True, help="List every row and every change."),

@@ -8,6 +8,7 @@ connected to is checked as for webhooks.
 import hashlib
 import mimetypes
 import os
+import random
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -48,8 +49,9 @@ from app.importing.trackers.client import (
 )
 from app.webhooks.connecting import CONNECT_SECONDS, Adapter, AddressBlocked, Limits
 
-# Of one issue.
+# Of one issue in one run: had, and asked for.
 MOST_FILES = 100
+MOST_ATTEMPTS = 300
 # Of files that fail one after the other, before the run ends.
 MOST_FAILURES = 5
 # Prepared before the issues that have them are written; other writers wait while they are stored.
@@ -155,10 +157,12 @@ class FileDownloads:
     def _of(self, issue: Issue, report: ImportReport, paths: list[Path]) -> SuppliedFiles:
         made: dict[str, PreparedFile] = {}
         gone: list[str] = []
-        start = 0
-        # What cannot be had does not count, so that it hides nothing that comes after it.
-        while start < len(issue.files) and len(made) < MOST_FILES:
-            wanted = issue.files[start : start + MOST_FILES - len(made)]
+        start, chosen = 0, issue.files
+        if len(chosen) > MOST_ATTEMPTS:
+            # Any of them, so that over several runs those that cannot be had hide no others.
+            chosen = tuple(random.sample(chosen, MOST_ATTEMPTS))
+        while start < len(chosen) and len(made) < MOST_FILES:
+            wanted = chosen[start : start + MOST_FILES - len(made)]
             start += len(wanted)
             targets = [self._target(paths) for _ in wanted]
             with ThreadPoolExecutor(PARALLEL) as threads:
@@ -233,7 +237,10 @@ class FileDownloads:
             # A public file may be shown to everybody but the holder of a narrow token.
             if refused.status not in _DENIED:
                 raise
-            return self._from_elsewhere(source, {}, download)
+            with suppress(Refused):
+                return self._from_elsewhere(source, {}, download)
+            # What is private is not there without the token: that does not say that it is gone.
+            raise
 
     def _failed(self, problem: object, reason: str) -> FileRefused:
         """Why a file is not imported; raises TrackerError after too many."""
