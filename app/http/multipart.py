@@ -4,7 +4,7 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -179,7 +179,9 @@ class _FormReader:
 
     def close(self) -> None:
         if self._file is not None:
-            self._file.close()
+            # It writes what is left in its buffer, for which there may still be no room.
+            with suppress(OSError):
+                self._file.close()
         for path in self._paths:
             # With what was made of it.
             for made in self._folder.glob(f"{path.name}*"):

@@ -7,7 +7,7 @@ import asyncio
 import io
 import tempfile
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -123,7 +123,9 @@ class _Upload:
 
     def close(self) -> None:
         if self._on_disk is not None:
-            self._on_disk.close()
+            # It writes what is left in its buffer, for which there may still be no room.
+            with suppress(OSError):
+                self._on_disk.close()
 
     async def begin(self) -> None:
         if not self._has_begun:

@@ -16,6 +16,7 @@ from app.database.session import reading, run_write, session
 from app.files import adding, sweeping
 from app.files.models import FileContent
 from app.files.store import GRACE_SECONDS, FolderStore
+from app.http import multipart
 from app.jobs.sweeping import sweep
 from tests.files.hostile import HTML, SVG, photograph, picture
 from tests.support.story import (
@@ -320,6 +321,17 @@ def test_an_upload_that_fails_leaves_no_row(app, cast, ticket, monkeypatch):
     refused(send(cast.ada, ticket), 503, "server.unavailable")
     with app.app_context(), reading():
         assert session.scalar(select(func.count()).select_from(FileContent)) == 0
+    assert list(app.config["SETTINGS"].incoming_dir.iterdir()) == []
+
+
+def test_a_file_for_which_there_is_no_room_leaves_nothing(app, cast, ticket, monkeypatch):
+    def on_a_full_disk(dir, **_):
+        (dir / "received-1").touch()
+        return os.open("/dev/full", os.O_WRONLY), dir / "received-1"
+
+    monkeypatch.setattr(multipart, "CHUNK_BYTES", 3000)
+    monkeypatch.setattr(multipart.tempfile, "mkstemp", on_a_full_disk)
+    refused(send(cast.ada, ticket, b"Words" * 9000), 503, "server.unavailable")
     assert list(app.config["SETTINGS"].incoming_dir.iterdir()) == []
 
 

@@ -1,5 +1,7 @@
 """Uploads of files: over the disk, with a limit and deadlines of their own."""
 
+from functools import partial
+
 import pytest
 
 from app.core.errors import RateLimited, RequestTimeout, Unavailable
@@ -65,3 +67,12 @@ def test_a_file_for_which_there_is_no_room_is_refused(application, monkeypatch):
     monkeypatch.setattr(uploads.tempfile, "TemporaryFile", full)
     with pytest.raises(Unavailable):
         read_failed(application, Client(*[PART] * 3), **a_file())
+
+
+def test_what_is_left_of_a_file_without_room_fails_no_answer(application, monkeypatch):
+    # The buffer takes what the disk does not, and closing the file writes it again.
+    full = partial(open, "/dev/full", "w+b")
+    monkeypatch.setattr(uploads, "IN_MEMORY_BYTES", 1000)
+    monkeypatch.setattr(uploads.tempfile, "TemporaryFile", lambda **_: full())
+    with pytest.raises(Unavailable):
+        read_failed(application, Client(*[PART[:2000]] * 3), **a_file())
