@@ -67,12 +67,14 @@ class Once:
     over: int
     # How often it happened, by the database.
     count: Callable[[], int]
-    # Whether it can be asked for again where a kill cut it off.
-    may_come_again: bool = True
+    # The same from the start, where it cannot be asked for again once a kill cut it off.
+    anew: Callable[[], Answer] | None = None
     # Whether what it ends still answers.
     is_alive: Callable[[], bool] | None = None
     # Statuses of every answer; 0 is none.
     answers: Counter[int] = field(default_factory=Counter)
+    # Requests that the server may have taken and did not answer.
+    lost: int = 0
 
     def attempt(self) -> None:
         """Ask for it; raises Broken where what it ended goes on."""
@@ -81,17 +83,20 @@ class Once:
             self.answers[status] += 1
             if self.is_alive is not None and status in (self.done, self.over) and self.is_alive():
                 raise Broken(f"{self.what}: it ended and goes on")
-        except LOST:
+        except LOST as error:
             self.answers[0] += 1
+            # A refused connection brought the server nothing.
+            self.lost += not isinstance(error, ConnectionRefusedError)
 
     def judge(self) -> None:
         """Whether it happened once, and was acknowledged once at most; raises Broken."""
         happened, acknowledged = self.count(), self.answers[self.done]
         if self.done == self.over:
             acknowledged = min(acknowledged, 1)
-        was_cut_off = not self.may_come_again and self.answers[0] > 0
         is_known = set(self.answers) <= {0, self.done, self.over}
-        if not is_known or not acknowledged <= happened <= 1 or happened + was_cut_off == 0:
+        if happened == 0 and self.anew is not None and self.lost > 0:
+            happened += self.anew().status == self.done
+        if not is_known or not acknowledged <= happened <= 1 or happened == 0:
             answers = dict(self.answers)
             raise Broken(f"{self.what}: happened {happened} times, its answers are {answers}")
 
