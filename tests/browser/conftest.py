@@ -30,6 +30,7 @@ SHELL = "chromium-headless-shell"
 # A page is too short-lived for its scripts to be optimized, which takes more than it saves.
 ARGUMENTS = ["--no-sandbox", "--js-flags=--max-optimized-bytecode-size=0"]
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", SHELL)
+MISSING = f"neither {SHELL} nor Chromium is installed"
 
 PHONE: dict[str, Any] = {
     "viewport": {"width": 390, "height": 844},
@@ -43,14 +44,24 @@ def chromium_path() -> str | None:
     return next(filter(None, map(shutil.which, NAMES)), None)
 
 
+def tested_browser() -> str | None:
+    """The browser of these tests."""
+    return shutil.which(SHELL) or chromium_path()
+
+
+def pytest_report_header() -> str:
+    """Say which browser is used."""
+    return f"browser: {tested_browser() or MISSING}"
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """One browser for all tests."""
-    found = shutil.which(SHELL) or chromium_path()
+    found = tested_browser()
     if found is None:
         if os.environ.get("CI") == "true":
-            pytest.fail("no Chromium is installed; `apt-get install chromium` brings one")
-        pytest.skip("no Chromium is installed")
+            pytest.fail(f"{MISSING}; `apt-get install chromium` brings one")
+        pytest.skip(MISSING)
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=found, args=ARGUMENTS)
         yield launched
