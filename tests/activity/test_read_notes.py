@@ -195,10 +195,14 @@ def test_an_answer_does_not_wait_for_what_cannot_be_stored(cast, ticket, receipt
     assert receipt()["ticket"]["status"] == "unknown"
 
 
+def refuse(*_, **__):
+    raise OSError
+
+
 def test_a_read_whose_log_is_not_written_is_unknown(app, cast, smith, ticket, receipt, monkeypatch):
     with monkeypatch.context() as broken:
         broken.setattr(bot_reads, "mark_of", None)
-        broken.setattr("app.inbox.unread.bot_reads.store", None)
+        broken.setattr(bot_reads, "store", refuse)
         smith.lean("get_ticket", ticket="OPEN-1")
     smith.lean("update_ticket", ticket="OPEN-1", priority="low")
     assert receipt()["ticket"]["status"] == "unknown"
