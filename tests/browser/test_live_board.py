@@ -28,6 +28,7 @@ def move(seeded, reference: str, state: str) -> None:
     seeded.call("POST", f"/tickets/{reference}/transition", body, as_bot=True)
 
 
+@pytest.mark.quiet
 def test_a_bots_move_appears_within_three_seconds(wide, seeded):
     reference = seeded.ticket("Moved by the bot", state_id=seeded.ids["Backlog"])
     wide.go("/projects/DEMO/board")
