@@ -1,12 +1,11 @@
 """Laying out texts takes bounded time, each text and all of a page."""
 
-import time
-
 import pytest
 
 from app.markdown import budget, rendering
 from app.markdown.rendering import render
 from tests.support.story import make_ticket, ok
+from tests.support.timing import processor_seconds
 
 # What takes the library long: lists in lists, quotes in quotes, wide tables.
 HOSTILE = {
@@ -19,17 +18,26 @@ HOSTILE = {
 
 
 @pytest.fixture(autouse=True)
-def _nothing_is_kept(monkeypatch):
-    monkeypatch.setattr(rendering, "_laid_out", type(rendering._laid_out)(rendering.CAPACITY))
+def forget(monkeypatch):
+    """Forgets what was rendered, once before the test and whenever it is called."""
+
+    def forget():
+        monkeypatch.setattr(rendering, "_laid_out", type(rendering._laid_out)(rendering.CAPACITY))
+
+    forget()
+    return forget
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_a_text_has_so_long(text):
-    began = time.thread_time()
-    shown = render(text[:65_536])
+    shown = []
     # Beside its time to lay it out there is the time to read it, which grows with its length.
-    assert time.thread_time() - began < budget.TEXT_SECONDS + 1
-    assert shown.html
+    allowed = budget.TEXT_SECONDS + 1
+    taken = processor_seconds(
+        lambda number: shown.append(render(f"{number}\n\n{text}"[:65_536])), enough=allowed
+    )
+    assert taken < allowed
+    assert all(text.html for text in shown)
 
 
 def test_what_takes_too_long_is_shown_as_its_source_and_not_tried_again(monkeypatch):
@@ -42,15 +50,19 @@ def test_what_takes_too_long_is_shown_as_its_source_and_not_tried_again(monkeypa
     assert render("# <b>Heading</b>\n\nText").failed
 
 
-def test_a_page_of_many_such_texts_is_shown(cast, monkeypatch):
+def test_a_page_of_many_such_texts_is_shown(cast, monkeypatch, forget):
     ticket = make_ticket(cast.ada, cast.open_project)
     monkeypatch.setattr(budget, "REQUEST_SECONDS", 0.05)
     monkeypatch.setattr(budget, "TEXT_SECONDS", 0.02)
     for number in range(20):
         body = f"{number}\n" + HOSTILE["nested lists"][:20_000]
         ok(cast.ada.post(f"/tickets/{ticket['id']}/comments", {"body": body}), 201)
-    began = time.thread_time()
-    page = cast.ada.get("//tickets/OPEN-1")
-    assert page.status_code == 200
-    assert time.thread_time() - began < 2
-    assert page.text.count('<pre class="source"') >= 5
+    shown = []
+
+    def look(_):
+        forget()
+        shown.append(cast.ada.get("//tickets/OPEN-1"))
+
+    assert processor_seconds(look, enough=2) < 2
+    assert all(page.status_code == 200 for page in shown)
+    assert shown[0].text.count('<pre class="source"') >= 5
