@@ -136,10 +136,10 @@ class SharedTransactions:
         try:
             transaction.commit()
         except Exception:
-            # Any of several may be the cause: each runs again alone.
+            # At once, as a handler of the error can write. Of several, each runs again alone.
+            self._roll_back(transaction)
             if transaction.members == 1 or transaction.is_committed:
                 raise
-            self._roll_back(transaction)
         finally:
             self._end(transaction)
 
