@@ -87,19 +87,21 @@ def make(
     settled_ms: int = SETTLED_MS,
     may_go_on: Callable[[], bool] = lambda: True,
 ) -> int | None:
-    """Make checkpoints until no event is left for one; how many, or None if another process does.
+    """Make checkpoints of all events until now; how many, or None if another process does.
 
-    Opens its own units of work.
+    What is recorded meanwhile waits for the next run: each checkpoint is an event itself, and so is
+    its delivery to a webhook. Opens its own units of work.
     """
     owner = f"{os.getpid()}-{secrets.token_hex(8)}"
     if not run_write(lambda: take_lease(LEASE, owner, now=True)):
         return None
-    made, after = 0, ""
     try:
+        with reading():
+            after, until = _start(is_deep=is_deep), database_ms() - settled_ms
+        made = 0
         while may_go_on():
             with reading():
-                after = after or _start(is_deep=is_deep)
-                waiting = _uncovered(after, database_ms() - settled_ms)
+                waiting = _uncovered(after, until)
                 if not _has_more_than_checkpoints(waiting):
                     break
                 draft = _draft(waiting)

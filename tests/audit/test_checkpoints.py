@@ -4,6 +4,7 @@ import json
 import random
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from hashlib import sha256
 from itertools import pairwise
@@ -113,6 +114,22 @@ def test_the_job_waits_for_a_minute_or_a_thousand(app, empty: Log, cast, monkeyp
         assert job.check() >= 1
         assert job.check() == 0
     assert empty.verdict().wrong == []
+
+
+def test_a_run_takes_in_what_was_there_when_it_began(app, log: Log):
+    log.add(*(event_at(now_ms() - HOUR_MS, number) for number in range(60, 61 + TREE)))
+    asked = []
+
+    def may_go_on() -> bool:
+        time.sleep(0.002)
+        log.add(event_at(now_ms(), len(asked)))
+        asked.append(now_ms())
+        return len(asked) < 10
+
+    with app.app_context():
+        assert checkpointing.make(log.settings, settled_ms=-1, may_go_on=may_go_on) == 2
+    # What came in meanwhile, and the events of these two checkpoints, wait for the next run.
+    assert len(asked) == 3
 
 
 def _settled(make: Callable[..., Any]) -> Callable[..., Any]:
