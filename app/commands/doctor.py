@@ -86,12 +86,7 @@ def _settings(settings: Settings) -> Iterator[Finding]:
     yield Finding("address", settings.base_url)
     is_local = settings.base_url.startswith(("http://127.", "http://localhost"))
     if not settings.is_https and not is_local:
-        yield Finding(
-            "address",
-            messages.WITHOUT_TLS,
-            messages.USE_TLS,
-            is_note=True,
-        )
+        yield Finding("address", messages.WITHOUT_TLS, messages.USE_TLS, is_note=True)
 
 
 def _proxies(settings: Settings) -> Iterator[Finding]:
@@ -208,9 +203,7 @@ def _secret_key(_: Settings) -> Iterator[Finding]:
         )
     if lost_factors:
         yield Finding(
-            messages.SECRET_KEY,
-            messages.lost_factors(lost_factors),
-            messages.SET_KEY_OR_RECOVER,
+            messages.SECRET_KEY, messages.lost_factors(lost_factors), messages.SET_KEY_OR_RECOVER
         )
 
 

@@ -45,11 +45,7 @@ def url(value: str, form: WebhookForm) -> str:
     if not is_valid or split.username is not None or split.fragment or _UNPRINTABLE.search(value):
         raise InvalidField("url", "pattern", messages.URL_INVALID)
     if form is WebhookForm.MATRIX and (split.query or not is_room(split.path)):
-        raise InvalidField(
-            "url",
-            "pattern",
-            messages.URL_NOT_OF_A_MATRIX_ROOM,
-        )
+        raise InvalidField("url", "pattern", messages.URL_NOT_OF_A_MATRIX_ROOM)
     return value
 
 

@@ -32,8 +32,7 @@ FORM = like(
     "room's messages and the secret is an access token. It cannot be changed.",
 )
 PROJECT_IDS = like(
-    [examples.PROJECT],
-    "Send only events of these projects; empty sends all events.",
+    [examples.PROJECT], "Send only events of these projects; empty sends all events."
 )
 
 

@@ -13,13 +13,7 @@ from urllib3.exceptions import HTTPError
 from app.http.time_limit import Guard
 from app.webhooks import messages
 from app.webhooks.attempts import DeliveryAttempt, DeliveryOutcome
-from app.webhooks.connecting import (
-    CONNECT_SECONDS,
-    Adapter,
-    AddressBlocked,
-    Limits,
-    Unresolved,
-)
+from app.webhooks.connecting import CONNECT_SECONDS, Adapter, AddressBlocked, Limits, Unresolved
 
 READ_SECONDS = 30.0
 READ_BYTES = 64 * 1024

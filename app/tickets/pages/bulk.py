@@ -56,11 +56,7 @@ def _chosen_ids(project: SeenProject | None) -> list[str]:
     if not ids:
         raise InvalidField("id", "required", messages.SELECT_TICKETS)
     if len(ids) > MOST_TICKETS:
-        raise InvalidField(
-            "id",
-            "too_many",
-            messages.too_many_at_once(MOST_TICKETS),
-        )
+        raise InvalidField("id", "too_many", messages.too_many_at_once(MOST_TICKETS))
     return ids
 
 

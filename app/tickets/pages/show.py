@@ -150,11 +150,7 @@ def below(children: list[dict[str, Any]]) -> dict[str, Any]:
 def relations_of(subject: TicketPageData, form: Form | None = None) -> dict[str, Any]:
     """The context of ``_relations.html``; ``form`` is a refused one. Needs a unit of work."""
     found = relations.of_ticket(actor(), subject.ticket["id"]) if subject.has_relations else []
-    return {
-        "relations": grouped(found),
-        "relation_types": RELATION_TYPES,
-        "relation_form": form,
-    }
+    return {"relations": grouped(found), "relation_types": RELATION_TYPES, "relation_form": form}
 
 
 def links_of(subject: TicketPageData, form: Form | None = None) -> dict[str, Any]:
