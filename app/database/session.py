@@ -168,11 +168,11 @@ def transaction(*, async_commit: bool = False) -> Iterator[None]:
 
 
 @contextmanager
-def _begun(*, async_commit: bool = False) -> Iterator[Connection]:
+def _begun(*, async_commit: bool = False, deadline: float | None = None) -> Iterator[Connection]:
     """A connection in a transaction that writes."""
     with (
         _outages(),
-        writer_lock(db.engine),
+        writer_lock(db.engine, deadline),
         db.engine.connect() as connection,
         for_writing(connection, async_commit=async_commit).begin(),
     ):

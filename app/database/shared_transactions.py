@@ -72,7 +72,7 @@ class _Waiter:
 class SharedTransactions:
     """The writing transactions of one process, which ``begin`` opens."""
 
-    def __init__(self, begin: Callable[[], AbstractContextManager[Connection]]) -> None:
+    def __init__(self, begin: Callable[..., AbstractContextManager[Connection]]) -> None:
         self._begin = begin
         self._guard = threading.Lock()
         self._queue: deque[_Waiter] = deque()
@@ -102,7 +102,7 @@ class SharedTransactions:
         _wait_for_commit(transaction)
 
     def _enter(self) -> _Transaction:
-        waiter = _Waiter()
+        waiter, deadline = _Waiter(), time.monotonic() + LOCK_SECONDS
         with self._guard:
             must_wait = self._is_busy
             self._is_busy = True
@@ -118,7 +118,7 @@ class SharedTransactions:
             return waiter.received
         exit_stack = ExitStack()
         try:
-            connection = exit_stack.enter_context(self._begin())
+            connection = exit_stack.enter_context(self._begin(deadline=deadline))
         except BaseException:
             self._wake_next()
             raise

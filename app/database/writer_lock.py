@@ -33,10 +33,10 @@ class WriterLock:
         self._write = _opened(path)
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Hold the lock; raises Unavailable after ten seconds."""
-        deadline = time.monotonic() + LOCK_SECONDS
-        if not self._thread.acquire(timeout=LOCK_SECONDS):
+    def locked(self, deadline: float | None = None) -> Iterator[None]:
+        """Hold the lock; raises Unavailable after this ``time.monotonic``, or ten seconds."""
+        deadline = deadline or time.monotonic() + LOCK_SECONDS
+        if not self._thread.acquire(timeout=max(0.0, deadline - time.monotonic())):
             raise Unavailable
         try:
             if not self._lock_free_file():
@@ -107,7 +107,7 @@ os.register_at_fork(after_in_child=_forget_locks)
 
 
 @contextmanager
-def writer_lock(engine: Engine) -> Iterator[None]:
+def writer_lock(engine: Engine, deadline: float | None = None) -> Iterator[None]:
     """Hold the writer lock of a SQLite file; PostgreSQL, with locks on rows, needs none."""
     require(Lane.POOL)
     if engine.dialect.name != "sqlite" or not engine.url.database:
@@ -120,5 +120,5 @@ def writer_lock(engine: Engine) -> Iterator[None]:
                 _locks[path] = WriterLock(path)
             except OSError as error:
                 raise Unavailable from error
-    with _locks[path].locked():
+    with _locks[path].locked(deadline):
         yield

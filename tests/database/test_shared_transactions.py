@@ -1,6 +1,7 @@
 """Writers of SQLite that wait for one another commit together, and fail one by one."""
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
@@ -17,7 +18,7 @@ from app.database.connect import for_writing, prepare
 from app.database.session import _transactions as unit_transactions
 from app.database.session import after_commit, db, reading, run_write, session
 from app.database.shared_transactions import SharedTransactionFailed, SharedTransactions
-from app.database.writer_lock import writer_lock
+from app.database.writer_lock import LOCK_SECONDS, writer_lock
 from tests.database.test_units_of_work import new_user
 from tests.support.serving import until
 
@@ -30,7 +31,7 @@ class Writers:
     def __init__(self, path):
         self.engine = create_engine(f"sqlite:///{path}")
         prepare(self.engine)
-        self.is_out = False
+        self.is_out, self.deadlines, self.queued_at = False, [], 0.0
         self.transactions = SharedTransactions(self.begin)
         self.commits, self.outcomes = [], {}
         self.is_in, self.may_go_on = threading.Event(), threading.Event()
@@ -39,13 +40,14 @@ class Writers:
         event.listen(self.engine, "commit", self.commits.append)
 
     @contextmanager
-    def begin(self):
+    def begin(self, deadline):
+        self.deadlines.append(deadline)
         if self.is_out:
             self.is_in.set()
             assert self.may_go_on.wait(10)
             raise Unavailable
         with (
-            writer_lock(self.engine),
+            writer_lock(self.engine, deadline),
             self.engine.connect() as connection,
             for_writing(connection).begin(),
         ):
@@ -77,6 +79,7 @@ class Writers:
             for waiting, name in enumerate(names[1:], 1):
                 others.append(pool.submit(self.write, name, spoil))
                 until(lambda waiting=waiting: len(self.transactions._queue) == waiting)
+            self.queued_at = time.monotonic()
             self.may_go_on.set()
         for other in others:
             other.result()
@@ -211,6 +214,9 @@ def test_each_asks_for_the_database_itself_after_an_outage(writers):
     writers.is_out = True
     writers.run()
     assert writers.outcomes == dict.fromkeys(NAMES, Unavailable)
+    # The time that one waited counts.
+    assert len(writers.deadlines) == len(NAMES)
+    assert max(writers.deadlines) < writers.queued_at + LOCK_SECONDS
     writers.is_out = False
     writers.write("late", lambda name, connection: None)
     assert writers.outcomes["late"] == "written"
