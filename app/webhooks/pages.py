@@ -198,8 +198,12 @@ def _event_tree() -> list[dict[str, Any]]:
 
 
 def _require_events(form: Form) -> Form:
-    """Refuse a form without an event: browsers do not send unticked boxes."""
-    if not any(request.form.getlist("event_types")):
+    """Refuse a form without an event; all events leave none to select."""
+    given = request.form.getlist("event_types")
+    if "*" in given:
+        form.data["event_types"] = ["*"]
+    # Browsers do not send unticked boxes.
+    if not any(given):
         form.errors.pop("event_types", None)
         form.refuse("event_types", messages.SELECT_AN_EVENT)
     return form

@@ -56,8 +56,12 @@ def test_making_one_shows_its_secret_once(app, ada, cast):
     assert made not in str(events(app, event_type="webhook.created")[0].payload)
 
 
-def test_a_secret_of_ones_own(ada):
-    assert secret_in(ada.post("/webhooks", url=URL, secret=SECRET, event_types="*").text) == SECRET
+def test_a_secret_of_ones_own_and_all_events(ada, cast):
+    given = ["*", "ticket.created"]
+    assert (
+        secret_in(ada.post("/webhooks", url=URL, secret=SECRET, event_types=given).text) == SECRET
+    )
+    assert ok(cast.ada.get("/webhooks"))["data"][0]["event_types"] == ["*"]
 
 
 @pytest.mark.parametrize(
