@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from io import BytesIO
 
 import pytest
 
@@ -39,10 +40,14 @@ def test_changes_by_one_actor_within_minutes_are_one_line(ada, cast, path):
     page = ada.get(REF)
     assert "Smith bot changed priority, due date, description · 3 changes" in stream(page)
     assert page.text.count('class="run"') == 1
+    ada.post(f"{REF}/files", file=(BytesIO(b"one"), "one.txt"))
+    ada.post(f"{REF}/files", file=(BytesIO(b"two"), "two.txt"))
+    cast.ada.post(f"{path}/links", {"url": "https://example.org/1"})
+    assert "Ada changed files, links · 3 changes" in stream(ada.get(REF))
     # What somebody else does in between ends the run.
     cast.bo.patch(path, {"title": "Between"})
     cast.smith.patch(path, {"priority": "high"})
-    assert ada.get(REF).text.count('class="run"') == 1
+    assert ada.get(REF).text.count('class="run"') == 2
 
 
 def test_changes_far_apart_stay_lines_of_their_own(ada, cast, path, monkeypatch):

@@ -222,6 +222,9 @@ SHORT_HAPPENED = {
     "ticket.relation_removed": "relations",
     "ticket.link_added": "links",
     "ticket.link_removed": "links",
+    "ticket.link_changed": "links",
+    "file.added": "files",
+    "file.deleted": "files",
 }
 # By the type of a relation, and whether it goes out from the ticket.
 RELATION_WORDS = {
