@@ -26,6 +26,7 @@ from app.audit.service import Target, record
 from app.config import Settings
 from app.core import text
 from app.core.actor import Access, Actor, operation
+from app.core.clock import now_ms
 from app.core.errors import Conflict, NotFound, PasswordUnchanged
 from app.database.locks import Lock, acquire
 from app.database.pagination import Page, page
@@ -162,12 +163,15 @@ def create_user(
 
 
 @operation(Access.HUMAN)
-def update_user(actor: Actor, /, user_id: str, *, settings: Settings, **fields: Any) -> User:
+def update_user(
+    actor: Actor, /, user_id: str, *, settings: Settings, knows_email: bool = False, **fields: Any
+) -> User:
     """Change a human's display name, email, password or activity; opens its own units of work.
 
-    A new password or a deactivation ends that person's sessions. Raises NotFound (bots too),
-    InvalidField, PasswordTooShort, Conflict ``invariant_violation`` for the last active human,
-    ``duplicate_key`` for an email address in use.
+    With ``knows_email``, a new address is confirmed, and no link is mailed. A new password or a
+    deactivation ends that person's sessions. Raises NotFound (bots too), InvalidField,
+    PasswordTooShort, Conflict ``invariant_violation`` for the last active human, ``duplicate_key``
+    for an email address in use.
     """
     with reading():
         username = human(user_id).username
@@ -180,10 +184,13 @@ def update_user(actor: Actor, /, user_id: str, *, settings: Settings, **fields: 
     if password is not None:
         passwords.check_new(password, username, settings.app_name)
         hashed = passwords.hash_new(password, passwords.cost_of(settings))
-    return run_write(lambda: _update(actor, user_id, fields, hashed))
+    confirmed_at = now_ms() if knows_email else None
+    return run_write(lambda: _update(actor, user_id, fields, hashed, confirmed_at))
 
 
-def _update(actor: Actor, user_id: str, fields: dict[str, Any], hashed: str | None) -> User:
+def _update(
+    actor: Actor, user_id: str, fields: dict[str, Any], hashed: str | None, confirmed_at: int | None
+) -> User:
     deactivates = fields.get("is_active") is False
     if deactivates:
         # Two humans who deactivate each other take turns.
@@ -197,13 +204,13 @@ def _update(actor: Actor, user_id: str, fields: dict[str, Any], hashed: str | No
         raise Conflict("invariant_violation", messages.LAST_ACTIVE_PERSON)
     if "email" in fields and fields["email"] != user.email:
         emails.check_free(fields["email"])
-        fields["email_confirmed_at"] = None
+        fields["email_confirmed_at"] = confirmed_at
     changed = apply_changes(user, fields)
     # The log, which never forgets, has no addresses.
     shown = {name: value for name, value in changed.items() if name not in emails.COLUMNS}
     payload: dict[str, Any] = {"changes": shown} if shown else {}
     if "email" in changed:
-        payload["email_changed"] = True
+        payload |= {"email_changed": True} | ({"email_confirmed": True} if confirmed_at else {})
         password_links.end_mailed(user.id)
         mailing.tell_of_change(user, proven)
         mailing.ask_to_confirm(user)

@@ -97,8 +97,9 @@ def set_email(username: str, email: str | None, confirmed: bool) -> None:
     """Set the email address of a person, or remove it."""
     if confirmed and not email:
         raise click.UsageError(messages.CONFIRMED_NEEDS_ADDRESS)
-    _update(username, email=email)
+    _update(username, email=email, knows_email=confirmed)
     if confirmed:
+        # The address may be the same as before.
         user_id = _human_id(username)
         run_write(lambda: emails.confirm(SYSTEM, verbs.human(user_id)))
     click.echo(messages.email_changed(username, is_set=bool(email)))

@@ -52,6 +52,15 @@ def test_the_link_asks_and_the_button_confirms(app, posting, admin, mailbox, gra
     assert payloads == [{"email_confirmed": True}]
 
 
+def test_an_operator_who_knows_the_address_has_no_link_mailed(posting, admin, mailbox, grace):
+    given = ["users", "set-email", "grace", "hopper@example.org", "--confirmed"]
+    assert posting.test_cli_runner().invoke(args=given).exit_code == 0
+    assert is_confirmed(admin, grace)
+    assert [mail.address for mail in mails(posting)] == ["grace@example.org"]
+    told = [one.payload for one in events(posting, "user.updated")]
+    assert told == [{"email_changed": True, "email_confirmed": True}]
+
+
 def test_what_ends_the_link(app, posting, admin, mailbox, grace, deliver):
     path = link_in(mailbox)
     admin.patch(f"{USERS}/{grace['id']}", json={"is_active": False})
