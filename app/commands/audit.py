@@ -143,9 +143,10 @@ def proof(event: str) -> None:
     """Print the proof that a checkpoint has an event; docs/check_proof.py checks it."""
     event_id = as_uuid(event)
     with reading():
+        known = event_id and session.get(AuditEvent, event_id)
         found = checkpoints.proof_of(event_id) if event_id else None
     if found is None:
-        raise click.ClickException(messages.NOT_IN_CHECKPOINT)
+        raise click.ClickException(messages.NOT_IN_CHECKPOINT if known else messages.NO_SUCH_EVENT)
     click.echo(orjson.dumps(found, option=orjson.OPT_INDENT_2))
 
 

@@ -21,6 +21,7 @@ from app.core.errors import Unavailable
 from app.database import schema
 from app.database.failures import outage_in_words
 from app.database.session import reading, session
+from app.environment import mail_server
 from app.files import copying
 from app.files.store import ContentMissing, store_of
 from app.http.current import settings_at_hand
@@ -252,7 +253,9 @@ def _mail(settings: Settings) -> Iterator[Finding]:
     """Log in to the mail server, and send nothing."""
     if settings.smtp_url:
         problem = smtp.refusal(settings)
-        message = messages.login_not_accepted(problem) if problem else messages.LOGGED_IN
+        server = mail_server(settings.smtp_url)
+        ready = messages.LOGGED_IN if server and server.username else messages.MAIL_REACHABLE
+        message = messages.mail_not_ready(problem) if problem else ready
         remedy = messages.FIX_SMTP if problem else ""
         yield Finding("mail", message, remedy)
 

@@ -30,6 +30,7 @@ def covered(events: str, checkpoints: str, uncovered: int) -> str:
 
 LOG_MATCHES = "The log matches its checkpoints."
 NOT_IN_CHECKPOINT = "This event is not in a checkpoint yet."
+NO_SUCH_EVENT = "There is no event with this ID."
 
 # Bots
 NO_TOKEN = "no token"
@@ -309,11 +310,11 @@ def bucket_not_listed(problem: str) -> str:
     return f"the bucket cannot be listed ({problem})"
 
 
-def login_not_accepted(problem: str) -> str:
-    return f"the server does not accept a login: {problem}"
+def mail_not_ready(problem: str) -> str:
+    return f"the server cannot be used: {problem}"
 
 
-LOGGED_IN = "logged in"
+LOGGED_IN, MAIL_REACHABLE = "logged in", "reachable; SMTP_URL has no login"
 FIX_SMTP = "Fix SMTP_URL, then run 'flask mail test ADDRESS'."
 FIX_ISSUER = "Fix OIDC_ISSUER, or make the provider reachable from here."
 SINGLE_SIGN_ON = "single sign-on"

@@ -259,8 +259,10 @@ def test_commands_verify_prove_and_tell_the_key(log: Log, app):
     event_id = log.ids()[5]
     proof = json.loads(run(args=["audit", "proof", event_id]).output)
     assert check(proof, key).returncode == 0
-    for bad in (ids.new_id(), "x"):
-        assert run(args=["audit", "proof", bad]).exit_code == 1
+    log.add(late := event_at(now_ms(), 1))
+    for bad, said in ((ids.new_id(), "no event"), ("x", "no event"), (late["id"], "not in a")):
+        refused = run(args=["audit", "proof", bad])
+        assert (refused.exit_code, said in refused.output) == (1, True)
     log.run("DELETE FROM audit_events WHERE id = ?", event_id)
     bad = run(args=["audit", "verify"])
     assert bad.exit_code == 1
