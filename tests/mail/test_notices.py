@@ -84,7 +84,9 @@ def test_what_is_unread_for_ten_minutes_is_mailed_once(
     assert "commented" in mailbox.text()
     assert "> Is it done <b>yet</b>?" in mailbox.text()
     assert "&lt;b&gt;yet" in mailbox.html()
-    assert f"/tickets/{ticket['display_id']}" in mailbox.text()
+    for said in (mailbox.text(), mailbox.html().partition("<body")[2]):
+        assert said.count(message["Subject"]) == 1
+        assert f"/tickets/{ticket['display_id']}" in said
     assert "created" not in mailbox.text()
     assert "because you watch, are assigned to, reported" in mailbox.text()
 
