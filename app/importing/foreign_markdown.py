@@ -20,7 +20,7 @@ _BEGIN, _END = "<!--", "-->"
 _TOKEN = re.compile(
     # After the marks of lists and quotes.
     r"^(?P<marks>(?: {0,3}+(?:>[ \t]?+|(?:[-*+]|\d{1,9}[.)])[ \t]++))*+) {0,3}"
-    r"(?P<fence>`{3,}+(?=[^`\n]*$)|~{3,}+)"
+    r"(?:(?P<fence>`{3,}+(?=[^`\n]*$)|~{3,}+)|(?P<block><!--))"
     r"|^(?: {4}|\t)[^\n]*"
     r"|\\[\\`<]"
     r"|(?P<span>`++)"
@@ -28,7 +28,7 @@ _TOKEN = re.compile(
     re.MULTILINE,
 )
 _LAST_FENCE = re.compile(r"^(?P<indent>[ \t>]*+)(?P<fence>`{3,}+|~{3,}+)[ \t\r]*+$", re.MULTILINE)
-# What a span of code does not go beyond.
+# What a span of code does not go beyond, nor a comment that begins within a line.
 _PARAGRAPH_END = re.compile(
     r"^(?:[ \t>\r]*+$| {0,3}(?:`{3}|~{3}|<!--|#{1,6}[ \t]|(?:[-*+]|\d{1,9}[.)])[ \t]))",
     re.MULTILINE,
@@ -74,26 +74,26 @@ def without_comments(text: str) -> str:
     """The text without comments of HTML, which the tools that it comes from do not show.
 
     Pages here show all of a text, so that bots read nothing that people do not see. A comment that
-    has no end stays, as do code and lines that are indented like it.
+    has no end stays, or none in its paragraph, as do code and lines that are indented like it.
     """
     if _BEGIN not in text:
         return text
     spans = _CodeSpans(text)
     parts: list[str] = []
-    kept = position = 0
-    while match := _TOKEN.search(text, position):
+    kept = position = end = 0
+    while end >= 0 and (match := _TOKEN.search(text, position)):
         position = match.end()
         if match["fence"]:
             position = _end_of_fenced(text, match)
         elif match["span"]:
             position = spans.end_of(match)
-        elif match["comment"]:
+        elif match["comment"] or match["block"]:
+            begin = position - len(_BEGIN)
             # The shortest comment is ``<!-->``.
-            end = text.find(_END, match.start() + 2)
-            if end < 0:
-                break
-            parts.append(text[kept : match.start()])
-            kept = position = end + len(_END)
+            end = end if end >= begin + 2 else text.find(_END, begin + 2)
+            if end >= 0 and (match["block"] or end < spans.paragraph_end(position)):
+                parts.append(text[kept:begin])
+                kept = position = end + len(_END)
     return "".join((*parts, text[kept:]))
 
 
@@ -120,11 +120,15 @@ class _CodeSpans:
     def end_of(self, first: re.Match[str]) -> int:
         """The end of the span that this begins, or of the backticks that begin none."""
         begin, length = first.end(), len(first["span"])
+        starts = self._starts[length]
+        index = bisect_left(starts, begin)
+        if index < len(starts) and starts[index] < self.paragraph_end(begin):
+            return starts[index] + length
+        return begin
+
+    def paragraph_end(self, begin: int) -> int:
+        """The end of the paragraph around ``begin``, which only grows."""
         if self._paragraph_end < begin:
             found = _PARAGRAPH_END.search(self._text, begin)
             self._paragraph_end = found.start() if found else len(self._text)
-        starts = self._starts[length]
-        index = bisect_left(starts, begin)
-        if index < len(starts) and starts[index] < self._paragraph_end:
-            return starts[index] + length
-        return begin
+        return self._paragraph_end

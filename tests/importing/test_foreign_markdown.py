@@ -21,6 +21,11 @@ from app.importing.foreign_markdown import without_comments
         ("- a\n\n\t<!-- b -->\n    <!-- c -->", None),
         # What has no end stays in sight.
         ("a <!-- b\n\nc", None),
+        # Within a line one begins that ends in the same paragraph.
+        ("a <!-- b\n\nc `-->` d", None),
+        ("a <!-- b\n# c\n\n<!-- d\n\ne --> f", "a <!-- b\n# c\n\n f"),
+        ("a <!-- b\nc --> d", "a  d"),
+        ("- <!-- a\n\n  b -->c", "- c"),
         ("a `b\n<!-- c -->` d", "a `b\n` d"),
         # A span of code ends with the paragraph at the latest.
         ("a `b <!-- c -->\nd` <!-- e -->", "a `b <!-- c -->\nd` "),
@@ -62,6 +67,8 @@ def test_comments_of_html_are_removed_outside_of_code(text, shown):
             "- ",
             "\n> ",
             "\n~~~ a\n",
+            "a <!-- b\n",
+            "a <!-- b\n\n",
         ),
         pytest.param("\n" + f"{'`' * 200_000}\n{'`' * 199_999}\n", id="near matches"),
         pytest.param("x".join("`" * length for length in range(1_000)), id="spans of all lengths"),
