@@ -1,12 +1,9 @@
 """What lists of pages are sorted and grouped by, and the cursors of their pages."""
 
-import base64
-import binascii
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-import orjson
 from sqlalchemy import (
     BigInteger,
     ColumnElement,
@@ -25,6 +22,7 @@ from app.accounts.models import User
 from app.core.errors import InvalidField
 from app.core.ids import UUID_PATTERN
 from app.database.columns import Id
+from app.database.pagination import content_of, opaque
 from app.projects.models import Label, StateCategory, WorkflowState
 from app.tickets import messages
 from app.tickets.discussion import LAST_ACTIVITY_AT
@@ -274,24 +272,19 @@ def groups_of(*, everywhere: bool) -> dict[str, tuple[OrderKey, ...]]:
 
 
 def encode(kind: str, values: Sequence[Any]) -> str:
-    """The text of a cursor: unpadded base64url of a JSON list of its kind and values."""
-    return base64.urlsafe_b64encode(orjson.dumps([kind, *values])).rstrip(b"=").decode()
+    """The text of a cursor: a list of its kind and values."""
+    return opaque([kind, *values])
 
 
 def decode(cursor: str, kind: str, keys: Sequence[OrderKey]) -> list[Any]:
     """The values of a cursor; raises InvalidField (400) unless it is one of this kind."""
     try:
-        if len(cursor) > CURSOR_LENGTH:
-            raise ValueError("too long")
-        raw = cursor.encode("ascii")
-        content = orjson.loads(base64.b64decode(raw + b"=" * (-len(raw) % 4), b"-_", validate=True))
+        content = content_of(cursor, CURSOR_LENGTH)
         found_kind, values = content[0], list(content[1:])
-        is_known = found_kind == kind and len(values) == len(keys)
-        if not is_known or not all(
-            key.is_value(value) for key, value in zip(keys, values, strict=True)
-        ):
+        fits = [key.is_value(value) for key, value in zip(keys, values, strict=True)]
+        if found_kind != kind or not all(fits):
             raise ValueError("a cursor of another list")
-    except (ValueError, LookupError, binascii.Error, TypeError) as error:
+    except (ValueError, LookupError, TypeError) as error:
         message = messages.CURSOR_OF_ANOTHER_LIST
         raise InvalidField("cursor", "malformed", message, status=400) from error
     return values
