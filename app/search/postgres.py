@@ -106,7 +106,7 @@ def erase(document_id: int) -> None:
     session.execute(_ERASE, {"document_id": document_id})
 
 
-def flush(*, own: bool) -> None:
+def flush(*, own: bool) -> bool:
     """Add the whole pending list to the index; waits for another process that does."""
 
     def clean_pending_list() -> None:
@@ -114,6 +114,7 @@ def flush(*, own: bool) -> None:
         session.execute(_FLUSH)
 
     run_write(clean_pending_list, async_commit=True)
+    return False
 
 
 def refresh() -> None:

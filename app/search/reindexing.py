@@ -54,7 +54,8 @@ def reindex() -> Iterator[int]:
     document_id: int | None = 0
     while document_id is not None:
         document_id = run_write(partial(_removal_step, document_id))
-    index.flush(own=False)
+    while index.flush(own=False):
+        pass
     run_write(_analyze)
 
 

@@ -1,15 +1,12 @@
 """The search verb: which documents match, which of them the actor may see, and what a hit shows."""
 
-import base64
-import binascii
 import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
-import orjson
 from sqlalchemy import column, select, table
 
 from app.core import text
@@ -18,7 +15,7 @@ from app.core.clock import iso
 from app.core.errors import InvalidField
 from app.core.ids import UUID_PATTERN
 from app.database.columns import Id, Moment
-from app.database.pagination import CURSOR_LENGTH, Page
+from app.database.pagination import Page, content_of, opaque
 from app.database.session import AnySelect, Prepared
 from app.search import any_word, index, messages
 from app.search.any_word import AnyMatch
@@ -58,8 +55,7 @@ class Match(StrEnum):
     ANY = "any"
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """A ticket or page that matches."""
 
     kind: DocumentKind
@@ -266,15 +262,14 @@ def _hits(
         if key not in found:
             continue
         document, comment_id = found[key], None
-        body = document.body
+        body, said = document.body, comments.get(document.id, [])
         # A comment may have changed since the index was asked.
-        best = highlighter.best(comment.body for comment in comments.get(document.id, ()))
-        if tier is Tier.IN_COMMENTS and best is not None:
-            comment = comments[document.id][best]
-            comment_id, body = comment.id, comment.body
-        snippet = highlighter.snippet(body)
-        hit = Hit(DocumentKind(key[0]), document, tier, snippet, highlighter, comment_id)
-        hits.append(replace(hit, words=words.get(document_id)) if words else hit)
+        best = highlighter.best(comment.body for comment in said) if said else None
+        if best is not None:
+            comment_id, body = said[best].id, said[best].body
+        snippet, kind = highlighter.snippet(body), DocumentKind(key[0])
+        number = words.get(document_id) if words else None
+        hits.append(Hit(kind, document, tier, snippet, highlighter, comment_id, number))
     return hits
 
 
@@ -301,7 +296,6 @@ def filter_hash(**filters: str | None) -> str:
 
 
 def encode(cursor: SearchCursor) -> str:
-    """The opaque form: base64url of compact JSON, unpadded."""
     content = {
         "kind": KIND,
         "id": cursor.id,
@@ -311,7 +305,7 @@ def encode(cursor: SearchCursor) -> str:
     }
     if cursor.words is not None:
         content["words"] = cursor.words
-    return base64.urlsafe_b64encode(orjson.dumps(content)).rstrip(b"=").decode()
+    return opaque(content)
 
 
 def decode(encoded: str, expected_hash: str) -> SearchCursor:
@@ -320,22 +314,14 @@ def decode(encoded: str, expected_hash: str) -> SearchCursor:
     The reason is ``cursor_filter_mismatch`` for a cursor of another search.
     """
     try:
-        if len(encoded) > CURSOR_LENGTH:
-            raise ValueError("too long")
-        raw = encoded.encode("ascii")
-        padded = raw + b"=" * (-len(raw) % 4)
-        cursor = _verified(orjson.loads(base64.b64decode(padded, altchars=b"-_", validate=True)))
+        cursor = _verified(content_of(encoded))
         if encode(cursor) != encoded:
             raise ValueError("not the canonical form")
-    except (ValueError, UnicodeError, binascii.Error, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise InvalidField("cursor", "malformed", messages.CURSOR_INVALID, status=400) from error
     if cursor.filter_hash != expected_hash:
-        raise InvalidField(
-            "cursor",
-            "cursor_filter_mismatch",
-            messages.CURSOR_OF_OTHER_FILTERS,
-            status=400,
-        )
+        message = messages.CURSOR_OF_OTHER_FILTERS
+        raise InvalidField("cursor", "cursor_filter_mismatch", message, status=400)
     return cursor
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, islice
-from typing import Protocol
+from typing import TypeAlias
 
 from app.search.parsing import Part, Query
 from app.search.words import LONGEST, WordRun, composed, folded, is_picture, stem
@@ -80,10 +80,9 @@ class Snippet:
     highlights: list[Span]
 
 
-class _Matcher(Protocol):
-    """Finds the first matches of one part of a query in folded text, in order, not overlapping."""
-
-    def __call__(self, plain: str, limit: int, /) -> list[Span]: ...
+# Finds the first matches of one part of a query in folded text, up to a limit, in order and not
+# overlapping.
+_Matcher: TypeAlias = Callable[[str, int], list[Span]]
 
 
 class Highlighter:

@@ -4,8 +4,8 @@ Search is below tickets and the wiki; ``app/registry.py`` installs their sources
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from app.search.documents import DocumentKind, SearchDoc
 
@@ -13,8 +13,7 @@ from app.search.documents import DocumentKind, SearchDoc
 BODY_SHOWN = 65_536
 
 
-@dataclass(frozen=True, slots=True)
-class FoundDocument:
+class FoundDocument(NamedTuple):
     """A ticket or page in its current state, for a hit."""
 
     id: str
@@ -25,7 +24,7 @@ class FoundDocument:
     created_at: int
     updated_at: int
     # The fields that only this kind has, in the API's form.
-    details: dict[str, Any] = field(default_factory=dict)
+    details: dict[str, Any]
     # Of a ticket: epic, story or subtask.
     ticket_type: str = ""
 

@@ -5,7 +5,8 @@ spaces.
 
 FTS5 writes a segment for each transaction and merges segments repeatedly: a document stored alone
 costs three times what it costs among thirty, while other writers wait. So a change only records
-that its document is pending. The flusher (``flush.py``) or the next search stores it.
+that its document is pending. The flusher (``flush.py``) or the next search stores it. A query reads
+every segment, so flushing all merges segments as well.
 """
 
 import os
@@ -47,6 +48,9 @@ _INSERT = Prepared(
         "json_extract(value, '$[1]'), json_extract(value, '$[2]') FROM json_each(:documents)"
     ).columns()
 )
+# It writes some 64 pages, a few milliseconds in which other writers wait.
+_MERGE = Prepared(text("INSERT INTO search_fts(search_fts, rank) VALUES ('merge', 64)").columns())
+_CHANGES = Prepared(text("SELECT total_changes() AS number").columns(number=BigInteger))
 _DELETE = Prepared(delete(_FTS).where(_FTS.c.rowid.in_(bindparam("document_ids", expanding=True))))
 _NEWEST = Prepared(
     text(
@@ -137,14 +141,23 @@ def _store(documents: Mapping[int, Terms]) -> None:
     _INSERT.all(documents=orjson.dumps(rows).decode())
 
 
-def flush(*, own: bool) -> None:
+def flush(*, own: bool) -> bool:
     with reading():
         _flush(own=own)
+    return not own and run_write(_merge, async_commit=True)
 
 
 def refresh() -> None:
     """Store all pending documents; a unit of work that only reads then has a new snapshot."""
     _flush(own=False)
+
+
+def _merge() -> bool:
+    """Merge some pages of segments; False if none were left to be merged."""
+    before = _CHANGES.first().number
+    _MERGE.all()
+    # The statement itself counts as one.
+    return bool(_CHANGES.first().number - before > 1)
 
 
 def _flush(*, own: bool) -> None:

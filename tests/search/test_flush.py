@@ -94,6 +94,26 @@ def test_a_thread_goes_on_after_a_failure(flusher, flushed, monkeypatch, caplog)
         until(lambda: len(caplog.records) == 2)
 
 
+def test_a_check_flushes_while_that_makes_searches_faster(flusher, flushed, monkeypatch):
+    """And goes on with what is put meanwhile."""
+    monkeypatch.setattr(flushing, "MERGE_SECONDS", 0)
+    one = flusher()
+    until(lambda: flushed == [False])
+    real, steps = flushing.index.flush, [True, True, False, True]
+
+    def flush(*, own):
+        real(own=own)
+        if len(steps) == 1:
+            one._called.set()
+        return not own and steps.pop(0)
+
+    monkeypatch.setattr(flushing.index, "flush", flush)
+    one.check()
+    until(lambda: flushed == [False] * 4)
+    one.check()
+    until(lambda: flushed == [*[False] * 5, True])
+
+
 def test_a_thread_that_stops_is_called_no_more(app, cast, flusher):
     one = flusher()
     one.stop()

@@ -106,6 +106,23 @@ def test_more_documents_than_one_batch_are_flushed_by_one_search(on_sqlite, monk
     assert pending_rows() == 0
 
 
+def test_segments_are_merged_until_each_level_has_one(on_sqlite):
+    titles = []
+    for number in range(3):
+        titles.append(put(on_sqlite, f"Gate {number}")["title"])
+        index.flush(own=True)
+    assert segments() > 1
+    while index.flush(own=False):
+        pass
+    assert segments() == 1
+    assert found(on_sqlite, "gate") == titles[::-1]
+
+
+def segments():
+    with reading():
+        return session.scalar(sql("SELECT count(DISTINCT segid) FROM search_fts_idx"))
+
+
 def test_a_search_writes_nothing_where_nothing_is_pending(on_sqlite, monkeypatch):
     put(on_sqlite, "Gate")
     index.flush(own=True)
