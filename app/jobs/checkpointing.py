@@ -73,9 +73,15 @@ class Checkpointer:
 
 
 def _has_more_than_checkpoints(event_ids: list[str]) -> bool:
-    """Whether any is no event of a checkpoint, or one would follow upon another for ever."""
+    """Whether any is not about a checkpoint, or one would follow upon another for ever.
+
+    A webhook of all events has one delivery or more of each.
+    """
+    delivered = AuditEvent.payload["event_type"].as_string()
     statement = select(AuditEvent.id).where(
-        AuditEvent.id.in_(event_ids), AuditEvent.event_type != EVENT
+        AuditEvent.id.in_(event_ids),
+        AuditEvent.event_type != EVENT,
+        delivered.is_distinct_from(EVENT),
     )
     return session.scalars(statement.limit(1)).first() is not None
 

@@ -18,7 +18,7 @@ from app.core import ids
 from app.core.clock import DAY_MS, HOUR_MS, now_ms
 from app.database.session import reading, run_write
 from app.jobs import checkpointing, verifying
-from app.jobs.checkpointing import Checkpointer
+from app.jobs.checkpointing import EVENT, Checkpointer
 from app.jobs.verifying import LogVerdict
 from tests.audit.tampering import TAMPERING, Log, event_at, made_anew
 from tests.support.sizes import IS_LONG
@@ -59,10 +59,13 @@ def test_checkpoints_are_chained_and_cover_everything(log: Log):
     assert (found.wrong, found.checkpoints, found.events) == ([], 6, 60)
     # Those of the checkpoints themselves wait for another event.
     assert found.uncovered == 6
+    told = {"event_type": "webhook.delivery_failed", "payload": {"event_type": EVENT}}
+    log.add(event_at(now_ms(), 1) | told)
+    # So does what their deliveries record.
     assert log.make() == 0
-    log.add(event_at(now_ms(), 1))
+    log.add(event_at(now_ms(), 2))
     assert log.make() == 1
-    assert log.verdict().events == 67
+    assert log.verdict().events == 68
 
 
 def test_ids_are_read_in_parts(log: Log, monkeypatch):
