@@ -21,16 +21,8 @@ FORMATS = (
     ("jsonl", messages.JSON_LINES),
 )
 # utf-8-sig is UTF-8 with or without a byte order mark.
-ENCODINGS = (
-    ("utf-8-sig", "UTF-8"),
-    ("windows-1252", messages.WINDOWS_1252),
-    ("utf-16", "UTF-16"),
-)
-ORDERS = (
-    ("", messages.DETECT),
-    ("day", messages.DAY_FIRST),
-    ("month", messages.MONTH_FIRST),
-)
+ENCODINGS = (("utf-8-sig", "UTF-8"), ("windows-1252", messages.WINDOWS_1252), ("utf-16", "UTF-16"))
+ORDERS = (("", messages.DETECT), ("day", messages.DAY_FIRST), ("month", messages.MONTH_FIRST))
 # The fields that show their own errors.
 FIELDS = frozenset(
     {"project", "files", "format", "encoding", "time_zone", "days", "people", "columns"}

@@ -119,10 +119,7 @@ def _read_upload() -> Upload:
     try:
         upload.planned = _plan(upload)
     except TooMuch as error:
-        upload.form.refuse(
-            "files",
-            messages.upload_too_large(error, forms.ROWS, MOST_OF_UPLOAD),
-        )
+        upload.form.refuse("files", messages.upload_too_large(error, forms.ROWS, MOST_OF_UPLOAD))
     except ValueError as error:
         text = str(error)
         sentence = text if text.endswith((".", "?")) else f"{text}."
@@ -196,11 +193,7 @@ def _page(upload: Upload | None = None, *, has_run: bool = False, status: int = 
         "done": upload if has_run else None,
     }
     if upload and has_run:
-        context |= {
-            "rows": upload.report.rows[:SHOWN],
-            "shown": SHOWN,
-            "request_id": g.request_id,
-        }
+        context |= {"rows": upload.report.rows[:SHOWN], "shown": SHOWN, "request_id": g.request_id}
     return page("moving/import.html", block="answer", status=status, **context)
 
 

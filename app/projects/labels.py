@@ -21,16 +21,7 @@ from app.projects.models import Label
 
 # Of a label that comes over REST without one.
 DEFAULT_COLOR = "#64748b"
-PALETTE = (
-    "#d1242f",
-    "#bc4c00",
-    "#9a6700",
-    "#1a7f37",
-    "#0b7f8e",
-    "#0969da",
-    "#8250df",
-    "#bf3989",
-)
+PALETTE = ("#d1242f", "#bc4c00", "#9a6700", "#1a7f37", "#0b7f8e", "#0969da", "#8250df", "#bf3989")
 # Tickets that the event of a deletion names: as many as one undo can change.
 MOST_NAMED = UNDONE_AT_ONCE
 # Labels of one ticket; a statement takes all of them as parameters.

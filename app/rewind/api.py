@@ -21,13 +21,7 @@ from app.rewind.schemas import (
 )
 from app.rewind.scope import RewindScope
 from app.rewind.service import check_scope
-from app.rewind.wording import (
-    MOST_LISTED,
-    KeptLine,
-    RewindSummary,
-    SubjectName,
-    named_subjects,
-)
+from app.rewind.wording import MOST_LISTED, KeptLine, RewindSummary, SubjectName, named_subjects
 
 api = Api("rewind")
 
@@ -92,11 +86,7 @@ def _preview_json(scope: RewindScope, summary: RewindSummary, total: int) -> dic
         "kept_count": summary.kept_count,
         "changes": [{"count": count, "text": text} for count, text in summary.counts()],
         "subjects": [
-            {
-                **_subject_json(subject, names[subject]),
-                "put_back_count": back,
-                "kept_count": kept,
-            }
+            {**_subject_json(subject, names[subject]), "put_back_count": back, "kept_count": kept}
             for subject, (back, kept) in listed
         ],
     }
