@@ -175,13 +175,58 @@ def test_one_that_must_run_elsewhere_is_told_at_once(writers):
     assert writers.outcomes == dict.fromkeys(["first", "third", "fourth"], "written")
 
 
-def test_a_first_member_that_lost_the_transaction_hands_nothing_over(writers):
+def test_a_follower_that_loses_the_transaction_unseen_fails_all(writers):
+    """As SQLite rolls back for a full disk where the error is caught."""
+
+    def spoil(name, connection):
+        if name == "third":
+            roll_back_driver(connection)
+
+    writers.run(spoil=spoil)
+    again = dict.fromkeys(["first", "second", "third"], SharedTransactionFailed)
+    assert writers.outcomes == {**again, "fourth": "written"}
+
+
+def roll_back(connection):
+    connection.get_transaction().rollback()
+
+
+def roll_back_driver(connection):
+    connection.connection.dbapi_connection.rollback()
+
+
+def begin_anew(connection):
+    """As a compiled statement does after a rollback."""
+    roll_back(connection)
+    connection.connection.dbapi_connection.execute("BEGIN")
+
+
+@pytest.mark.parametrize("lose", [roll_back, roll_back_driver, begin_anew])
+def test_a_first_member_that_lost_the_transaction_hands_nothing_over(writers, lose):
+    others = []
+
     def spoil(name, connection):
         if name == "first":
-            connection.get_transaction().rollback()
+            lose(connection)
+        else:
+            others.append(connection)
 
     writers.run(spoil=spoil)
     assert writers.outcomes == dict.fromkeys(NAMES, "written") | {"first": "lost"}
+    # The others began one of their own.
+    assert len(writers.deadlines) == 2
+    assert len(set(map(id, others))) == 1
+
+
+def test_one_that_is_handed_a_transaction_as_its_time_ends_takes_it(writers, monkeypatch):
+    class Late(threading.Event):
+        def wait(self, timeout=None):
+            return super().wait(timeout) and False
+
+    waiter = shared_transactions._Waiter
+    monkeypatch.setattr(shared_transactions, "_Waiter", lambda: waiter(woken=Late()))
+    writers.run()
+    assert writers.outcomes == dict.fromkeys(NAMES, "written")
 
 
 def test_a_commit_that_fails_fails_all(writers):
