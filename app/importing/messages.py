@@ -155,6 +155,12 @@ def id_too_long(most: int) -> str:
 
 DUPLICATE = "duplicate in the file; the first one was used"
 NOT_AN_ISSUE = "not an issue"
+
+
+def field_label(name: str) -> str:
+    return "ID" if name == "id" else name.replace("_", " ").capitalize()
+
+
 NO_ID_OR_TITLE = "it has no id or no title"
 NEITHER_ISSUE_NOR_COMMENT = "neither an issue nor a comment"
 NOT_A_COMMENT = "not a comment"

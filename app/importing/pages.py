@@ -202,7 +202,7 @@ def _column_fields(upload: Upload) -> list[dict[str, Any]]:
     return [
         {
             "name": f"{COLUMN}{name}",
-            "label": name.replace("_", " ").capitalize(),
+            "label": messages.field_label(name),
             "options": [("", messages.NO_COLUMN), *columns],
             "value": upload.mapping.get(name, ""),
         }

@@ -74,7 +74,7 @@ def test_all_of_it_by_keyboard(wide, issues):
     expect(page.get_by_role("alert")).to_be_focused()
     reach(wide, "Title", "combobox")
     wide.press("w", "h", "a", "t")
-    reach(wide, "Id", "combobox")
+    reach(wide, "ID", "combobox")
     wide.press("n", "r")
     page.locator("#project").focus()
     reach(wide, "Preview")
