@@ -5,7 +5,7 @@ milliseconds and ``Z``.
 """
 
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 MINUTE_MS = 60_000
@@ -17,19 +17,15 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-@lru_cache(maxsize=4096)
-def _iso_second(second: int) -> str:
-    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-# A list shows a hundred times.
-_ENDINGS = tuple(f".{rest:03d}Z" for rest in range(1000))
-
-
+# Cached, as lists show the same times again and again.
+@lru_cache(maxsize=16_384)
 def iso(milliseconds: int) -> str:
     """``2026-11-20T19:23:58.123Z`` for a time in milliseconds."""
-    second, rest = divmod(milliseconds, 1000)
-    return _iso_second(second) + _ENDINGS[rest]
+    moment = _EPOCH + timedelta(milliseconds=milliseconds)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def iso_or_none(milliseconds: int | None) -> str | None:
