@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any, cast
 
 from sqlalchemy import Table, Text, bindparam, case, select, update
@@ -26,6 +27,7 @@ MARK = _TIME + _END
 # The newest comments of a ticket whose marks are kept, up to twice as many; a receipt looks at
 # fewer.
 MARKS_KEPT = 500
+_ID_AND_TIME = itemgetter("id", "updated_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,11 @@ class Shown:
     marks: frozenset[str] = frozenset()
 
     def with_more(self, other: "Shown") -> "Shown":
-        """Both reads of one subject."""
+        """Both reads of one subject; one of them if it covers the other."""
+        if self.covers(other):
+            return self
+        if other.covers(self):
+            return other
         newest = max(self.version, other.version)
         return Shown(self.subject, newest, self.marks | other.marks)
 
@@ -72,19 +78,25 @@ def trimmed(seen: str) -> str:
 
 
 def ticket_seen(ticket_id: str, updated_at: int) -> list[Shown]:
-    return [Shown(of_ticket(ticket_id), updated_at)]
+    return [_ticket(ticket_id, updated_at)]
 
 
 def tickets_seen(rows: Iterable[dict[str, Any]]) -> list[Shown]:
     """The reads of tickets in the form of REST."""
-    return [_listed(row["id"], row["updated_at"]) for row in rows]
+    return list(map(_listed, map(_ID_AND_TIME, rows)))
 
 
-# Cached, as a list is read again and again.
+# Cached, as tickets are read again and again; ``Notes.fresh`` knows an object by its identity.
 @lru_cache(maxsize=8192)
-def _listed(ticket_id: str, updated_at: str) -> Shown:
+def _ticket(ticket_id: str, updated_at: int) -> Shown:
+    return Shown(of_ticket(ticket_id), updated_at)
+
+
+@lru_cache(maxsize=8192)
+def _listed(shown: tuple[str, str]) -> Shown:
+    ticket_id, updated_at = shown
     moment = datetime.fromisoformat(updated_at)
-    return Shown(of_ticket(ticket_id), int(moment.timestamp()) * 1000 + moment.microsecond // 1000)
+    return _ticket(ticket_id, int(moment.timestamp()) * 1000 + moment.microsecond // 1000)
 
 
 def comments_seen(rows: Iterable[dict[str, Any]]) -> list[Shown]:

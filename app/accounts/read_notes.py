@@ -101,11 +101,11 @@ class Notes:
     def fresh(self, user_id: str, seen: Iterable[Shown]) -> list[Shown]:
         """Those that are neither noted nor stored."""
         pending, stored, found = self.pending, self.stored, []
-        for one in seen:
+        # Mostly all are stored, as the same objects: those of tickets are cached.
+        for one in [one for one in seen if stored.get((user_id, one.subject)) is not one]:
             key = (user_id, one.subject)
             known = pending.get(key) or stored.get(key)
-            # Mostly the same object, as lists of tickets keep theirs.
-            if known is not one and (known is None or not known.covers(one)):
+            if known is None or not known.covers(one):
                 found.append(one)
         return found
 
