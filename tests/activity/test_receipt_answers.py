@@ -1,5 +1,7 @@
 """Receipts of changes by one process, which others complete with what they had shown the bot."""
 
+import time
+
 import pytest
 from sqlalchemy import select
 
@@ -82,6 +84,22 @@ def test_what_it_showed_afterwards_does_not_count(cast, ticket, receipt, other):
     assert statuses(receipt()) == ("not_read", "partly_read")
     # A comment leaves the version as it is: only the time tells.
     assert statuses(receipt("comment.created")) == ("not_read", "not_read")
+
+
+def test_a_slow_look_at_the_clock_leaves_nothing_unsure(cast, ticket, receipt, other, monkeypatch):
+    comment(cast.ada)
+    other.get(cast.smith, "/tickets/OPEN-1/comments")
+    ok(cast.smith.post("/tickets/OPEN-1/comments", {"body": "Mine"}), 201)
+    looks, look = iter((0.3, 0.3, 0)), read_notes.shared_us
+
+    def look_after_a_while():
+        time.sleep(next(looks))
+        return look()
+
+    monkeypatch.setattr(read_notes, "shared_us", look_after_a_while)
+    other.answers()
+    found = receipt("comment.created")["comments"]
+    assert (found["status"], found["count"]) == ("read", 1)
 
 
 def test_the_house_rules_count_by_time(app, cast, ticket, receipt, other):
