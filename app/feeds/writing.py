@@ -16,6 +16,11 @@ QUOTE_LENGTH = 500
 # What neither form may contain.
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 _BREAK = re.compile(r"\r\n|[\r\n\u2028\u2029]")
+# Without tickets, the one component that a calendar must have.
+_TIME_ZONE = (
+    "BEGIN:VTIMEZONE\nTZID:Etc/UTC\nBEGIN:STANDARD\nDTSTART:19700101T000000\n"
+    "TZOFFSETFROM:+0000\nTZOFFSETTO:+0000\nEND:STANDARD\nEND:VTIMEZONE"
+)
 
 
 def calendar(name: str, tickets: Iterable[AnyRow], base_url: str, product: str) -> bytes:
@@ -25,6 +30,7 @@ def calendar(name: str, tickets: Iterable[AnyRow], base_url: str, product: str) 
         "METHOD:PUBLISH",
         f"X-WR-CALNAME:{_text(name)}",
         "REFRESH-INTERVAL;VALUE=DURATION:PT1H",
+        *_TIME_ZONE.splitlines(),
     ]
     for ticket in tickets:
         lines += [

@@ -79,6 +79,12 @@ def test_my_calendar_has_my_open_tickets_by_their_days(cast, client, subscribe):
     assert summaries(client.get(path)) == ["OPEN-1 Later"]
 
 
+def test_a_calendar_without_tickets_has_a_component(client, subscribe):
+    lines = unfolded(client.get(subscribe("calendar")).data)
+    assert lines.count("BEGIN:VTIMEZONE") == lines.count("END:VTIMEZONE") == 1
+    assert "BEGIN:VEVENT" not in lines
+
+
 def test_the_calendar_of_a_project_has_everybodys(cast, client, subscribe):
     path = subscribe("calendar:OPEN")
     due(cast, "Of nobody", "2027-01-30")
