@@ -5,6 +5,7 @@ import pytest
 from tests.importing.github_server import WEB, GitHubServer
 from tests.importing.reading import comments, links, relations
 from tests.importing.tracker_server import Reply
+from tests.support.story import ok
 
 
 @pytest.fixture
@@ -180,6 +181,14 @@ def test_the_token_is_asked_for_and_kept_nowhere(tmp_path, github, run, monkeypa
     for file in kept:
         assert github.token.encode() not in file.read_bytes()
         assert file.stat().st_mode & 0o077 == 0
+
+
+def test_the_token_is_not_asked_for_without_a_project(cast, github, move, monkeypatch):
+    monkeypatch.delenv("GITHUB_TOKEN")
+    ok(cast.ada.delete(f"/projects/{cast.open_project}"), 204)
+    output = move("github", "octo/lamp", "--url", github.url, code=1)
+    assert "OPEN" in output
+    assert "token" not in output
 
 
 def test_what_cannot_be_imported_is_said(github, run, move, tmp_path):

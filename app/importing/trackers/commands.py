@@ -129,6 +129,9 @@ def _common(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def gathered(**values: Any) -> None:
         options = MoveOptions(**{name: values.pop(name) for name in names})
+        with reading():
+            # Before the token is asked for.
+            live_project_id(options.key)
         try:
             command(options=options, **values)
         except TrackerError as error:
@@ -274,13 +277,8 @@ def _token(variable: str, question: str, *, optional: bool = False) -> str:
     """From the environment or the prompt; it is kept in memory alone."""
     token = os.environ.get(variable)
     if token is None:
-        token = click.prompt(
-            question,
-            hide_input=True,
-            default="" if optional else None,
-            show_default=False,
-            err=True,
-        )
+        empty = "" if optional else None
+        token = click.prompt(question, hide_input=True, default=empty, show_default=False, err=True)
     token = str(token).strip()
     if not (token.isascii() and token.isprintable()) or (not token and not optional):
         raise click.ClickException(messages.NO_TOKEN)
