@@ -195,6 +195,7 @@ def text(words, *marks):
             "- one\n  1. in\n- two",
         ),
         ([node("taskList", node("taskItem", text("t"), state="DONE"))], "- [x] t"),
+        ([node("taskList", node("taskItem", text("t")))], "- [ ] t"),
         (
             [node("panel", node("paragraph", text("w")), panelType="warning")],
             "> **Warning**\n>\n> w",

@@ -116,8 +116,8 @@ class _MarkdownWriter:
         for item in _content(node):
             mark = f"{number}. " if kind == "orderedList" else "- "
             number += 1
-            state = _attributes(item).get("state")
-            box = {"DONE": "[x] ", "TODO": "[ ] "}.get(str(state), "") if kind == "taskList" else ""
+            is_done = _attributes(item).get("state") == "DONE"
+            box = "" if kind != "taskList" else "[x] " if is_done else "[ ] "
             is_text = item.get("type") in ("taskItem", "decisionItem")
             inner = self.inline(item) if is_text else self.blocks(_content(item), depth + 1, "\n")
             if item.get("type") in _LISTS:
