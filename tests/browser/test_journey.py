@@ -42,7 +42,9 @@ def test_setup_to_a_worked_ticket(browser, fresh):
     page.fill("#name", "Mobile app")
     expect(page.locator("#key")).to_have_value("MA")
     page.click("text=Create project")
+    expect(page).to_have_url(f"{fresh.url}/start/people")
     page.click("text=Skip this step")
+    expect(page).to_have_url(f"{fresh.url}/start/bot")
     page.click("text=Skip and open the board")
     expect(page).to_have_url(f"{fresh.url}/projects/MA/board")
 

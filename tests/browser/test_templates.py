@@ -109,10 +109,14 @@ def test_a_view_is_shared_and_kept_private_again(wide):
     menu.locator("summary").click()
     menu.get_by_label("View name").fill("Due this week")
     menu.get_by_label("Share with the project").check()
-    menu.get_by_role("button", name="Save").click()
+    # What is clicked next is on the old page too.
+    with wide.page.expect_navigation():
+        menu.get_by_role("button", name="Save").click()
     menu.locator("summary").click()
     expect(menu.get_by_text("Shared with Demo project")).to_be_visible()
-    menu.get_by_role("button", name="Stop sharing view Due this week").click()
+    # What is clicked next is on the old page too.
+    with wide.page.expect_navigation():
+        menu.get_by_role("button", name="Stop sharing view Due this week").click()
     menu.locator("summary").click()
     expect(menu.get_by_text("Only you")).to_be_visible()
     menu.get_by_role("link", name="Due this week").click()
