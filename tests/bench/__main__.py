@@ -38,7 +38,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
     parser.add_argument("--tickets", type=int, default=10_000, help="(10000)")
     parser.add_argument("--seconds", type=int, default=3, help="for each measurement (3)")
-    parser.add_argument("--rounds", type=int, default=3, help="the median of so many (3)")
+    parser.add_argument("--rounds", type=int, default=5, help="the median of so many (5)")
     parser.add_argument("--connections", type=int, default=8, help="(8)")
     parser.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE", help="settings")
     parser.add_argument("--only", default="", help="operations whose name has this in it")
