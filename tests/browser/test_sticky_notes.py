@@ -134,7 +134,7 @@ def test_notes_work_without_a_script(plain):
     plain.page.get_by_role("button", name="Add note").click()
     note = plain.page.locator(".notes > .note", has_text="Plain words")
     note.get_by_role("link", name="Edit note").click()
-    plain.page.fill("textarea", "Other words")
+    plain.page.fill("[id^=note-text-]", "Other words")
     plain.page.get_by_role("button", name="Save").click()
     note = plain.page.locator(".notes > .note", has_text="Other words")
     note.get_by_role("link", name="Convert to ticket").click()
