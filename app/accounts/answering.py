@@ -21,7 +21,7 @@ from app.audit.receipt_answers import ReceiptAnswer
 from app.database.session import reading, run_write, session
 
 BATCH = 200
-# The clock is asked so often for answers: the fastest look is the surest.
+# Looks at the clock for a batch of answers, of which the fastest is the most exact.
 CLOCK_LOOKS = 3
 # A clock that moved by more against that of the process was set.
 STEP_US = 250_000

@@ -39,8 +39,8 @@ class AuditEvent(Base):
             sqlite_where=_HAS_INDEXED_TARGET,
             postgresql_where=_HAS_INDEXED_TARGET,
         ),
-        # What happened to tickets, without the calls of bots, which are most events. Its last two
-        # columns say what is news to a bot without a look at the rows.
+        # Events of tickets, without the tool calls of bots, which are most events. The last two
+        # columns leave out a bot's own events without reading their rows (inbox/bot_news.py).
         Index(
             "ix_audit_events_of_tickets",
             "created_at",

@@ -138,7 +138,7 @@ def test_a_lost_connection_is_said_and_taken_back(wide, seeded):
     expect(wide.page.locator("#offline")).to_contain_text("No connection since")
     wide.page.context.set_offline(False)
     expect(wide.page.locator("#offline")).not_to_be_visible()
-    # A question that was under way fails, and htmx says so.
+    # A request that was under way fails, and htmx reports it.
     wide.problems[:] = [one for one in wide.problems if "htmx:sendError" not in one]
 
 

@@ -159,7 +159,7 @@ def test_the_calls_of_bots_are_not_read_for_news(app, cast):
         plan = plan_of(connection, statement, {"start": now_ms(), "user_id": cast.smith.user_id})
     text = "\n".join(plan)
     assert "ix_audit_events_of_tickets" in text, text
-    # The bot's own events are left out by what the index says, without a look at their rows.
-    # (SQLite does so too, but its plan does not say it.)
+    # The index alone leaves out the bot's own events. SQLite does so too, but its plan does not
+    # say it.
     assert connection.dialect.name == "sqlite" or "Index Only Scan" in text, text
     assert not any(word in text for word in ("Sort", "TEMP B-TREE", "Seq Scan", "SCAN audit")), text
