@@ -35,7 +35,7 @@ FORKED = Forked("wsgi")
 FORKED_CRASHING = Forked("tests.support.crashing")
 
 _context = get_context("forkserver")
-_context.set_forkserver_preload(["app", "flask.cli", "tests.support.forking"])
+_context.set_forkserver_preload(["tests.support.preloaded"])
 
 
 class ForkedProcess:
