@@ -70,7 +70,7 @@ def test_what_is_stored_is_for_its_owner_alone_and_one_file_at_rest(tmp_path):
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_request_in_flight_finishes_before_the_server_ends(tmp_path, how):
     instance = tmp_path / "instance"
-    with serving(instance) as served:
+    with serving(instance, command=FORKED) as served:
         answers = []
         with writers_wait(instance):
             sending = in_flight(served, answers)
@@ -171,7 +171,7 @@ def test_a_database_that_may_only_be_read_is_refused(tmp_path):
 
 def test_a_port_in_use_is_refused(tmp_path):
     with serving(tmp_path / "one", command=FORKED) as served:
-        said = refused_start(tmp_path / "two", served.port)
+        said = refused_start(tmp_path / "two", served.port, command=FORKED)
         assert said == f"Error: PORT {served.port} is in use. Choose another one."
 
 
@@ -184,7 +184,7 @@ def test_a_killed_worker_is_replaced(tmp_path):
 
 
 def test_a_worker_that_cannot_live_ends_the_server_with_an_error(tmp_path):
-    with serving(tmp_path / "instance") as served:
+    with serving(tmp_path / "instance", command=FORKED) as served:
         for _ in range(2):
             (worker,) = until(served.workers)
             until(lambda: is_healthy(served) or served.process.poll() is not None)
@@ -195,11 +195,11 @@ def test_a_worker_that_cannot_live_ends_the_server_with_an_error(tmp_path):
 
 def test_a_worker_does_not_outlive_its_parent_and_the_next_server_takes_over(tmp_path):
     instance = tmp_path / "instance"
-    with serving(instance) as killed:
+    with serving(instance, command=FORKED) as killed:
         (worker,) = killed.workers()
         os.kill(killed.process.pid, signal.SIGKILL)
         killed.process.wait()
-        with serving(instance) as served:
+        with serving(instance, command=FORKED) as served:
             assert is_healthy(served)
             assert not is_running(worker)
 
@@ -211,7 +211,7 @@ def test_postgresql_may_have_several_workers(tmp_path, cluster, template):
         "SECRET_KEY": "a secret key of the tests, long enough",
         "WORKERS": 2,
     }
-    served = start(tmp_path / "instance", **settings)
+    served = start(tmp_path / "instance", command=FORKED, **settings)
     try:
         assert len(served.workers()) == 2
         assert served.request("POST", "/api/v1/setup/admin", ADMIN).status == 201
