@@ -19,6 +19,7 @@ from app.metrics import recording
 from app.webhooks.models import OutboxEntry
 from tests.support.agent import Agent
 from tests.support.cast import make_cast
+from tests.support.forking import FORKED
 from tests.support.receiver import SECRET, receiving
 from tests.support.serving import ROOT, end, serving, start, until
 from tests.support.workspace import owner_of
@@ -211,6 +212,7 @@ def test_all_workers_are_one_and_a_death_loses_no_count(tmp_path):
         receiving(tmp_path) as receiver,
         serving(
             tmp_path / "instance",
+            command=FORKED,
             WORKERS=3,
             METRICS_TOKEN=TOKEN,
             WEBHOOK_ALLOWED_NETWORKS="127.0.0.0/8",
@@ -249,7 +251,7 @@ def test_all_workers_are_one_and_a_death_loses_no_count(tmp_path):
         assert workers == {"parent", "worker0", "worker1", "worker2"}
         (folder / "counter_worker9.db").write_bytes(b"of an earlier run")
         assert served.stop() == 0
-    again = start(tmp_path / "instance", served.port, METRICS_TOKEN=TOKEN)
+    again = start(tmp_path / "instance", served.port, command=FORKED, METRICS_TOKEN=TOKEN)
     try:
         found = again.request("GET", "/metrics", Authorization=f"Bearer {TOKEN}")
         assert total(samples(found.body.decode()), "docket_requests_total", "route=/healthz") == 0
