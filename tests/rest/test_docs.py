@@ -11,9 +11,10 @@ from tests.support.story import refused
 pytestmark = pytest.mark.one_database
 
 
-@pytest.fixture(name="enabled")
-def _enabled(tmp_path):
-    settings = settings_for(f"sqlite:///{tmp_path / 'x.db'}", tmp_path, docs_enabled=True)
+@pytest.fixture(name="enabled", scope="module")
+def _enabled(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("docs")
+    settings = settings_for(f"sqlite:///{directory / 'x.db'}", directory, docs_enabled=True)
     return create_app(settings).test_client()
 
 
