@@ -34,11 +34,12 @@ def _made(tmp_path_factory):
     return generate(config=config), root
 
 
-@pytest.fixture(name="part")
-def _part(made, monkeypatch):
+@pytest.fixture(name="part", scope="module")
+def _part(made):
     """Imports a module of the generated package."""
-    monkeypatch.syspath_prepend(made[1])
-    yield lambda name: importlib.import_module(f"{PACKAGE}.{name}")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.syspath_prepend(made[1])
+        yield lambda name: importlib.import_module(f"{PACKAGE}.{name}")
     for name in [name for name in sys.modules if name.split(".")[0] == PACKAGE]:
         del sys.modules[name]
 

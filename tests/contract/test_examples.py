@@ -34,12 +34,14 @@ def wrong(app, schema, value):
     return [error.message for error in document_of(app).validator(schema).iter_errors(value)]
 
 
+@pytest.mark.one_database
 def test_every_body_has_an_example_that_fits_it(app):
     for name, (_, _, operation) in operations(document_of(app).content).items():
         for kind, body in bodies(operation):
             assert wrong(app, body["schema"], body["example"]) == [], (name, kind)
 
 
+@pytest.mark.one_database
 def test_every_example_of_a_field_fits_it(app):
     content = document_of(app).content
     seen = 0
@@ -81,6 +83,7 @@ def test_a_required_field_without_an_example_is_refused():
         example_of(StrictSchema.from_dict(fields, name="Vote"))
 
 
+@pytest.mark.one_database
 def test_every_parameter_and_every_field_of_a_request_is_described(app):
     document = document_of(app)
     silent = []

@@ -4,6 +4,7 @@ Stricter than the document where Docket knows more than it promises: answers hol
 document does not name, and every header it declares for a status is there where it must be.
 """
 
+import json
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -19,6 +20,8 @@ from app.rest.operations import path_of
 from app.rest.routing import Route
 
 API = "/api/v1"
+# What schemas call the document that they refer to.
+NAME = "urn:docket"
 DECLARED = ("Location", "ETag", "Idempotency-Replayed", "Retry-After")
 SHOWN_ALWAYS = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin"}
 
@@ -31,7 +34,11 @@ class Document:
     routes: dict[str, Route]
     # (operation id, status) of every answer seen, for the tests of the whole suite.
     seen: set[tuple[str, int]] = field(default_factory=set)
-    _validators: dict[Any, Any] = field(default_factory=dict)
+    _validators: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        components = {"components": self.content["components"]}
+        self._registry = jsonschema_rs.Registry([(NAME, components)])
 
     def operation(self, route: Route) -> dict[str, Any]:
         """The operation of a route."""
@@ -40,11 +47,14 @@ class Document:
 
     def validator(self, schema: dict[str, Any]) -> Any:
         """The compiled form of a schema that may refer to components."""
-        key = repr(schema)
-        if key not in self._validators:
-            whole = schema | {"components": self.content["components"]}
-            self._validators[key] = jsonschema_rs.Draft202012Validator(whole, validate_formats=True)
-        return self._validators[key]
+        text = json.dumps(schema)
+        if text not in self._validators:
+            # With the components in a registry none is compiled that this one does not name.
+            named = json.loads(text.replace('"#/components/', f'"{NAME}#/components/'))
+            self._validators[text] = jsonschema_rs.Draft202012Validator(
+                named, validate_formats=True, registry=self._registry
+            )
+        return self._validators[text]
 
     def check_component(self, name: str, value: Any) -> None:
         """Assert that the value has the form of this component."""
