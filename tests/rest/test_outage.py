@@ -7,9 +7,10 @@ from tests.support.openapi import CheckedClient
 from tests.support.settings import settings_for
 
 
-@pytest.fixture(name="stranded", params=["postgresql", "sqlite"])
-def _stranded(request, tmp_path):
+@pytest.fixture(name="stranded", params=["postgresql", "sqlite"], scope="module")
+def _stranded(request, tmp_path_factory):
     """An application whose database is not there."""
+    tmp_path = tmp_path_factory.mktemp("stranded")
     url = "postgresql+psycopg://docket@127.0.0.1:1/docket"
     if request.param == "sqlite":
         folder = tmp_path / "gone"
