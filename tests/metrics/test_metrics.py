@@ -19,6 +19,7 @@ from app.metrics import recording
 from app.webhooks.models import OutboxEntry
 from tests.support.agent import Agent
 from tests.support.cast import make_cast
+from tests.support.databases import forget
 from tests.support.forking import FORKED
 from tests.support.receiver import SECRET, receiving
 from tests.support.serving import ROOT, end, serving, start, until
@@ -49,17 +50,25 @@ def total(found, name, *labels):
     return sum(value for (of, *its), value in found.items() if of == name and {*labels} <= {*its})
 
 
-@pytest.fixture
-def measured(app, database, tmp_path):
-    """An application that measures, on the same database."""
-    settings = replace(database.settings, metrics_token=TOKEN, instance_dir=tmp_path)
-    made = create_app(settings)
-    recording.start(settings.metrics_folder, made.config["TOOLS"].tools)
+@pytest.fixture(scope="module")
+def measuring_app(database, tmp_path_factory):
+    """An application that can measure, on the same database."""
+    folder = tmp_path_factory.mktemp("measured")
+    made = create_app(replace(database.settings, metrics_token=TOKEN, instance_dir=folder))
     yield made
-    measuring.use(None)
     with made.app_context():
         db.session.remove()
         db.engine.dispose()
+
+
+@pytest.fixture
+def measured(app, measuring_app):
+    """The application, which measures from this test's beginning to its end."""
+    forget(measuring_app)
+    folder = measuring_app.config["SETTINGS"].metrics_folder
+    recording.start(folder, measuring_app.config["TOOLS"].tools)
+    yield measuring_app
+    measuring.use(None)
 
 
 @pytest.fixture

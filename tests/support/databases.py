@@ -56,10 +56,14 @@ def emptied(database: Database) -> Flask:
     database.empty()
     # Files that no row names any more would be swept where a test counts what is.
     shutil.rmtree(database.settings.files_dir, ignore_errors=True)
-    # Boards are kept with the rows that were there; no server lives to see all of them go.
-    for name in ("docket_boards", "docket_failure_windows", "docket_read_notes"):
-        database.app.extensions.pop(name, None)
+    forget(database.app)
     return database.app
+
+
+def forget(app: Flask) -> None:
+    """Drop what is kept of the rows that were there: no server lives to see all of them go."""
+    for name in ("docket_boards", "docket_failure_windows", "docket_read_notes"):
+        app.extensions.pop(name, None)
 
 
 def _application(settings: Settings) -> Flask:
