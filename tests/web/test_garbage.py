@@ -19,9 +19,11 @@ GARBAGE = (
     "9" * 40,
     "01900000-0000-7000-8000-000000000000",
     "\u2603 ' \" % { [",
-    "A" * 5000,
+    # Longer than any line may be.
+    "A" * 2100,
     "\u00b2",
-    "9" * 5000,
+    # More digits than Python reads as a number.
+    "9" * 4400,
 )
 # What fields and query parameters are called, here and there.
 NAMES = [
@@ -123,11 +125,14 @@ ODD = ("\x00", "A\nB", "\x01", "\u00b2", "9" * 20, "FFFFFFFF-FFFF-7FFF-BFFF-FFFF
 
 
 def test_an_odd_address_is_never_a_500(app, cast):
+    """Each address with every other odd one, the next with the others."""
+    step = 1 if IS_LONG else 2
+    parts = itertools.cycle(ODD[first::step] for first in range(step))
     failed, ways = [], itertools.cycle([FRAGMENT, PLAIN])
     for rule in app.url_map.iter_rules():
-        for odd in ODD if rule.arguments else ():
-            path = re.sub(r"<[^<>]+>", quote(odd), rule.rule)
-            for method in sorted(rule.methods & {"GET", "POST", "PATCH", "DELETE"}):
+        for method in sorted(rule.methods & {"GET", "POST", "PATCH", "DELETE"}):
+            for odd in next(parts) if rule.arguments else ():
+                path = re.sub(r"<[^<>]+>", quote(odd), rule.rule)
                 for headers in (FRAGMENT, PLAIN) if IS_LONG else (next(ways),):
                     answer = cast.ada.client.open(
                         path, method=method, headers={**cast.ada.headers, **headers}
