@@ -94,7 +94,7 @@ def repeated(pattern, size):
     return (pattern * (size // len(pattern) + 1))[:size]
 
 
-@pytest.mark.parametrize("pattern", every(2, PATTERNS))
+@pytest.mark.parametrize("pattern", every(4, PATTERNS))
 def test_a_comment_or_note_takes_under_a_second(pattern):
     for profile in Profile:
 
@@ -108,7 +108,7 @@ def test_a_comment_or_note_takes_under_a_second(pattern):
 
 
 # A page differs from a comment in length alone, and a longer text in how long it may take.
-@pytest.mark.parametrize("pattern", every(11, PATTERNS))
+@pytest.mark.parametrize("pattern", every(22, PATTERNS))
 def test_a_page_takes_under_a_second(pattern):
     for work in (
         lambda number: render(repeated(pattern, PAGE - number), Profile.FULL),

@@ -189,7 +189,7 @@ def test_long_texts_give_way_to_a_marker():
 
 
 @pytest.mark.slow
-@settings(max_examples=100 if IS_LONG else 30)
+@settings(max_examples=100 if IS_LONG else 12)
 @given(
     st.dictionaries(
         st.text(max_size=300),

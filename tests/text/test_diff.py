@@ -83,7 +83,7 @@ def test_line_breaks_of_windows_are_no_change():
 @pytest.mark.parametrize("kind", ["letters", "same", "shuffled", "one line", "signs"])
 def test_a_long_page_is_compared_in_bounded_time(kind):
     random_ = random.Random(7)
-    size = 1 << 20 if IS_LONG else 1 << 18
+    size = 1 << 20 if IS_LONG else 1 << 17
     numbers = [str(number) for number in range(size // 10)]
     shuffled = random_.sample(numbers, len(numbers))
     old, new = {
