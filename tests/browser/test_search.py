@@ -22,7 +22,6 @@ def gates(seeded):
     return seeded
 
 
-@pytest.fixture
 def chosen(wide):
     """The option that Enter would open."""
     return wide.page.locator("#palette [role=option][aria-selected=true]")
@@ -38,18 +37,18 @@ def typed(wide, text):
 @pytest.mark.parametrize(
     "path", ["/", "/projects/DEMO/board", "/tickets/DEMO-2", "/wiki", "/sticky-notes", "/search"]
 )
-def test_the_palette_opens_on_every_page(wide, gates, chosen, path):
-    wide.go(path)
-    wide.press("Control+k")
-    expect(chosen).to_have_count(1)
-    wide.press("Control+k")
-    expect(wide.page.locator("#palette")).not_to_be_visible()
-    wide.press("Meta+k")
-    expect(wide.page.locator("#palette")).to_be_visible()
-    wide.press("Escape")
-    expect(wide.page.locator("#palette")).not_to_be_visible()
-    wide.page.click("a:has-text('Search')[data-palette]")
-    expect(wide.page.locator("#palette-q")).to_be_focused()
+def test_the_palette_opens_on_every_page(visitor, gates, path):
+    visitor.go(path)
+    visitor.press("Control+k")
+    expect(chosen(visitor)).to_have_count(1)
+    visitor.press("Control+k")
+    expect(visitor.page.locator("#palette")).not_to_be_visible()
+    visitor.press("Meta+k")
+    expect(visitor.page.locator("#palette")).to_be_visible()
+    visitor.press("Escape")
+    expect(visitor.page.locator("#palette")).not_to_be_visible()
+    visitor.page.click("a:has-text('Search')[data-palette]")
+    expect(visitor.page.locator("#palette-q")).to_be_focused()
 
 
 def test_it_opens_while_something_is_written_and_gives_the_focus_back(wide, gates):
@@ -93,32 +92,32 @@ def test_a_slash_opens_it_unless_it_is_typed(wide, gates):
         ("zebra", "/search?q=zebra"),
     ],
 )
-def test_what_is_typed_last_is_where_enter_leads(wide, gates, text, where):
+def test_what_is_typed_last_is_where_enter_leads(visitor, gates, text, where):
     """Enter comes right behind the last key, before the answer to it can be there."""
-    wide.go("/people")
-    wide.press("Control+k")
-    wide.page.keyboard.type(text)
-    wide.press("Enter")
-    wide.page.wait_for_url(f"**{where}")
+    visitor.go("/people")
+    visitor.press("Control+k")
+    visitor.page.keyboard.type(text)
+    visitor.press("Enter")
+    visitor.page.wait_for_url(f"**{where}")
 
 
-def test_arrows_walk_the_options_and_around_the_ends(wide, gates, chosen):
-    wide.go("/")
-    typed(wide, "mend gate")
-    options = wide.page.locator("#palette [role=option]")
+def test_arrows_walk_the_options_and_around_the_ends(visitor, gates):
+    visitor.go("/")
+    typed(visitor, "mend gate")
+    options = visitor.page.locator("#palette [role=option]")
     expect(options).to_have_count(9)
-    expect(chosen).to_contain_text("Mend gate 11")
-    wide.press("ArrowDown")
-    expect(chosen).to_contain_text("Mend gate 10")
-    field = wide.page.locator("#palette-q")
-    expect(field).to_have_attribute("aria-activedescendant", chosen.get_attribute("id"))
-    wide.press("ArrowUp", "ArrowUp")
-    expect(chosen).to_contain_text("All results")
-    wide.press("ArrowDown")
-    expect(chosen).to_contain_text("Mend gate 11")
-    assert wide.page.locator("#palette mark").first.inner_text() == "Mend"
+    expect(chosen(visitor)).to_contain_text("Mend gate 11")
+    visitor.press("ArrowDown")
+    expect(chosen(visitor)).to_contain_text("Mend gate 10")
+    field = visitor.page.locator("#palette-q")
+    expect(field).to_have_attribute("aria-activedescendant", chosen(visitor).get_attribute("id"))
+    visitor.press("ArrowUp", "ArrowUp")
+    expect(chosen(visitor)).to_contain_text("All results")
+    visitor.press("ArrowDown")
+    expect(chosen(visitor)).to_contain_text("Mend gate 11")
+    assert visitor.page.locator("#palette mark").first.inner_text() == "Mend"
     options.nth(2).click()
-    expect(wide.page.locator("h1")).to_have_text("Mend gate 9")
+    expect(visitor.page.locator("h1")).to_have_text("Mend gate 9")
 
 
 @pytest.mark.quiet
@@ -147,44 +146,44 @@ def test_results_are_there_within_a_tenth_of_a_second(wide, gates):
     assert sorted(waited)[len(waited) // 4] < ALLOWED_MS, waited
 
 
-def test_results_follow_what_is_typed(wide, gates):
-    wide.go("/search")
-    expect(wide.page.locator("#q")).to_be_focused()
-    wide.page.keyboard.type("gat")
-    hits = wide.page.locator(".hit")
+def test_results_follow_what_is_typed(visitor, gates):
+    visitor.go("/search")
+    expect(visitor.page.locator("#q")).to_be_focused()
+    visitor.page.keyboard.type("gat")
+    hits = visitor.page.locator(".hit")
     expect(hits).to_have_count(14)
-    expect(wide.page.locator("#count")).to_have_text("14 results")
-    expect(wide.page).to_have_url(f"{wide.base}/search?q=gat")
-    wide.page.check("input[value=wiki_page]", force=True)
+    expect(visitor.page.locator("#count")).to_have_text("14 results")
+    expect(visitor.page).to_have_url(f"{visitor.base}/search?q=gat")
+    visitor.page.check("input[value=wiki_page]", force=True)
     expect(hits).to_have_count(2)
-    expect(wide.page).to_have_url(f"{wide.base}/search?q=gat&type=wiki_page")
-    wide.page.fill("#q", "zebra")
-    expect(wide.page.locator("#results h2")).to_have_text("No results")
-    wide.page.click("text=Search everything")
-    expect(wide.page).to_have_url(f"{wide.base}/search?q=zebra")
+    expect(visitor.page).to_have_url(f"{visitor.base}/search?q=gat&type=wiki_page")
+    visitor.page.fill("#q", "zebra")
+    expect(visitor.page.locator("#results h2")).to_have_text("No results")
+    visitor.page.click("text=Search everything")
+    expect(visitor.page).to_have_url(f"{visitor.base}/search?q=zebra")
 
 
-def test_results_are_walked_and_opened_by_keys(wide, gates):
-    wide.go("/search?q=gate")
-    links = wide.page.locator(".hit a")
-    wide.page.focus("#q")
-    wide.press("ArrowDown")
+def test_results_are_walked_and_opened_by_keys(visitor, gates):
+    visitor.go("/search?q=gate")
+    links = visitor.page.locator(".hit a")
+    visitor.page.focus("#q")
+    visitor.press("ArrowDown")
     expect(links.nth(0)).to_be_focused()
-    wide.press("j", "j", "k")
+    visitor.press("j", "j", "k")
     expect(links.nth(1)).to_be_focused()
     title = links.nth(1).inner_text()
-    wide.press("Enter")
-    expect(wide.page.locator("h1")).to_have_text(title)
-    wide.page.go_back()
-    expect(wide.page.locator(".hit")).to_have_count(14)
-    expect(wide.page.locator("#q")).to_have_value("gate")
+    visitor.press("Enter")
+    expect(visitor.page.locator("h1")).to_have_text(title)
+    visitor.page.go_back()
+    expect(visitor.page.locator(".hit")).to_have_count(14)
+    expect(visitor.page.locator("#q")).to_have_value("gate")
 
 
-def test_j_is_a_letter_where_one_types(wide, gates):
-    wide.go("/search?q=gate")
-    wide.page.focus("#q")
-    wide.press("End", "j")
-    expect(wide.page.locator("#q")).to_have_value("gatej")
+def test_j_is_a_letter_where_one_types(visitor, gates):
+    visitor.go("/search?q=gate")
+    visitor.page.focus("#q")
+    visitor.press("End", "j")
+    expect(visitor.page.locator("#q")).to_have_value("gatej")
 
 
 def test_without_a_script_search_is_a_form(plain, gates):
@@ -243,13 +242,13 @@ def test_on_a_phone_everything_can_be_touched(phone, gates, width):
         ("set due", "due_date"),
     ],
 )
-def test_the_palette_opens_a_picker_of_the_ticket_at_hand(wide, gates, words, opens):
-    wide.go("/tickets/DEMO-2")
-    typed(wide, words)
-    wide.press("Enter")
-    expect(wide.page.locator(f"#fact-{opens} .picker :focus")).to_have_count(1)
-    wide.press("Escape")
-    expect(wide.page.locator(f"#edit-{opens}")).to_be_focused()
+def test_the_palette_opens_a_picker_of_the_ticket_at_hand(visitor, gates, words, opens):
+    visitor.go("/tickets/DEMO-2")
+    typed(visitor, words)
+    visitor.press("Enter")
+    expect(visitor.page.locator(f"#fact-{opens} .picker :focus")).to_have_count(1)
+    visitor.press("Escape")
+    expect(visitor.page.locator(f"#edit-{opens}")).to_be_focused()
 
 
 def test_the_palette_watches_and_copies(wide, gates):
@@ -268,11 +267,11 @@ def test_the_palette_watches_and_copies(wide, gates):
     expect(wide.page.locator("[data-press=me]")).to_have_count(0)
 
 
-def test_recent_places_come_first_while_nothing_is_typed(wide, gates, chosen):
+def test_recent_places_come_first_while_nothing_is_typed(wide, gates):
     for path in ("/wiki/all-gates", "/tickets/DEMO-2", "/tickets/DEMO-99", "/projects/DEMO/board"):
         wide.page.goto(wide.base + path)
     wide.press("Control+k")
-    expect(chosen).to_have_text("DEMO-2 A rich ticket")
+    expect(chosen(wide)).to_have_text("DEMO-2 A rich ticket")
     recent = wide.page.get_by_role("group", name="Recent").locator("[role=option]")
     expect(recent).to_have_text(["DEMO-2 A rich ticket", "All gates"])
     assert findings_in_both(wide.page) == []
