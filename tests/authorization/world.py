@@ -20,11 +20,13 @@ from unittest.mock import patch
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from sqlalchemy import update
 from sqlalchemy.engine import RootTransaction
 from werkzeug.test import TestResponse
 
-from app.accounts.models import Passkey
+from app.accounts.models import BotToken, Passkey, UserSession
 from app.core import ids
+from app.core.clock import HOUR_MS, now_ms
 from app.database.session import session
 from app.files import images
 from app.search import index
@@ -204,10 +206,18 @@ def build(app: Flask) -> World:
     # Answers are judged here; checking each against the document too would take twice the time.
     for caller in callers.values():
         caller.client.__class__ = FlaskClient
+    # Where commits are rolled back each request would write the former anew, and none the latter.
+    in_app(app, _record_uses_ahead)
     with app.app_context():
-        # A search could not do it where commits are rolled back.
         index.flush(own=False)
     return World(app, callers, places)
+
+
+def _record_uses_ahead() -> None:
+    """For an hour no use of a session or token is due to be recorded."""
+    later = now_ms() + HOUR_MS
+    session.execute(update(UserSession).values(last_seen_at=later))
+    session.execute(update(BotToken).values(last_used_at=later, audited_at=later))
 
 
 def _deleted(ada: Caller, project: str, word: str) -> dict[str, str]:
