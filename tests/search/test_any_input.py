@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from app.core.actor import Actor, ActorKind
 from app.database.session import reading
 from app.search import service
+from tests.support.sizes import IS_LONG
 from tests.support.story import make_ticket, ok
 
 pytestmark = pytest.mark.slow
@@ -19,7 +20,9 @@ QUERIES = st.lists(
     st.one_of(SYNTAX, TEXT, st.sampled_from(["gate", "東京", "🐞", "é"])), min_size=1
 )
 RUNS = settings(
-    max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+    max_examples=600 if IS_LONG else 50,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    deadline=None,
 )
 
 
@@ -37,7 +40,7 @@ def test_nothing_asked_is_an_error(app, cast, pieces):
                 assert 0 <= start < end <= len(hit.snippet.text)
 
 
-@settings(RUNS, max_examples=30)
+@settings(RUNS, max_examples=120 if IS_LONG else 15)
 @given(TEXT, TEXT)
 def test_whatever_is_written_is_found_by_its_id(app, cast, title, body):
     title = (title.strip() or "T")[:200]
