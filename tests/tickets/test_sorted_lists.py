@@ -56,7 +56,6 @@ def numbers(rows):
     return "".join(row["title"][0] for row in rows)
 
 
-@pytest.mark.parametrize("limit", [1, 2, 5, 50])
 @pytest.mark.parametrize(
     ("sort", "of_all", "of_project"),
     [
@@ -67,22 +66,22 @@ def numbers(rows):
         ("priority", "134250", "1340"),
     ],
 )
-def test_a_walk_in_each_order_meets_each_ticket_once(cast, made, sort, of_all, of_project, limit):
-    assert numbers(walk(cast.ada, f"/tickets?sort={sort}", limit)) == of_all
+def test_a_walk_in_each_order_meets_each_ticket_once(cast, made, sort, of_all, of_project):
+    of_fenced = "".join(number for number in of_all if number in "25")
     path = f"/projects/{cast.open_project}/tickets?sort={sort}"
-    assert numbers(walk(cast.ada, path, limit)) == of_project
-    assert numbers(walk(cast.fenced, f"/tickets?sort={sort}", limit)) == "".join(
-        number for number in of_all if number in "25"
-    )
+    for limit in (1, 2, 5, 50):
+        assert numbers(walk(cast.ada, f"/tickets?sort={sort}", limit)) == of_all, limit
+        assert numbers(walk(cast.ada, path, limit)) == of_project, limit
+        assert numbers(walk(cast.fenced, f"/tickets?sort={sort}", limit)) == of_fenced, limit
 
 
-@pytest.mark.parametrize("limit", [1, 3])
-def test_the_manual_order_is_that_of_next(cast, made, limit):
+def test_the_manual_order_is_that_of_next(cast, made):
     path = f"/projects/{cast.open_project}/tickets?sort=rank"
-    assert numbers(walk(cast.ada, path, limit)) == "3140"
-    ranks = [row["rank"] for row in walk(cast.ada, "/tickets?sort=rank", limit)]
-    assert ranks == sorted(ranks)
-    assert len(ranks) == 6
+    for limit in (1, 3):
+        assert numbers(walk(cast.ada, path, limit)) == "3140"
+        ranks = [row["rank"] for row in walk(cast.ada, "/tickets?sort=rank", limit)]
+        assert ranks == sorted(ranks)
+        assert len(ranks) == 6
 
 
 def test_an_order_goes_with_filters(cast, made):
