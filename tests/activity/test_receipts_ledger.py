@@ -18,7 +18,7 @@ from tests.support.cast import Caller
 from tests.support.sizes import IS_LONG
 from tests.support.story import events, make_ticket, ok
 
-BOTS, TICKETS, STEPS = (32, 300, 12_000) if IS_LONG else (6, 8, 300)
+BOTS, TICKETS, STEPS = (32, 300, 12_000) if IS_LONG else (5, 6, 150)
 PRIORITIES = ("low", "medium", "high", "urgent")
 CERTAIN = ("read", "outdated", "partly_read", "not_read")
 
