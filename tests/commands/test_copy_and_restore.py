@@ -1,9 +1,11 @@
 """Back from a backup, and over to PostgreSQL: row by row the same."""
 
+import json
 import os
 import shutil
 import sqlite3
 import tempfile
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -228,7 +230,7 @@ def test_nobody_serves_the_past_after_a_move(cluster, used):
         ["docket.db.moved", "docket.db.server", "docket.db.write", "docket.db.write-next"]
     )
     for refused in (
-        refused_start(instance, unused_port(), SECRET_KEY=KEY),
+        refused_start(instance, unused_port(), FORKED, SECRET_KEY=KEY),
         command_of_operator(instance, "users", "list", code=1),
     ):
         assert "This installation was moved" in refused
@@ -294,7 +296,7 @@ def test_the_way_back_to_the_release_before_is_the_backup_of_before(used, tmp_pa
     command(instance, "backup", str(file))
     with closing(sqlite3.connect(instance / "docket.db")) as newer, newer:
         newer.execute("UPDATE alembic_version SET version_num = '9999'")
-    said = refused_start(instance, unused_port(), SECRET_KEY=KEY)
+    said = refused_start(instance, unused_port(), FORKED, SECRET_KEY=KEY)
     assert "Cannot use the database" in said
     assert "A newer release made this database." in command(instance, "doctor", code=1)
     # A checkpoint that the newer release made.
@@ -326,10 +328,27 @@ def test_a_secret_key_of_another_installation_is_told(used, tmp_path):
 
 
 @pytest.mark.real_data
-def test_the_real_data_are_copied(cluster, used):
+def test_the_real_data_are_imported_once_and_copied(cluster, used):
     instance, _ = used
-    issues = str(REAL_DATA / "issues.jsonl")
-    command(instance, "import-issues", issues, "--project", "OPS")
+    issues = ("import-issues", str(REAL_DATA / "issues.jsonl"), "--project", "OPS", "--json")
+    before = numbers_of_tickets(instance)
+    started = time.process_time()
+    made = made_by(command(instance, *issues))
+    assert time.process_time() - started < 30
+    assert sum(made.get(what, 0) for what in ("epics", "stories", "subtasks")) == 1990
+    assert numbers_of_tickets(instance) == [*before, *range(len(before) + 1, len(before) + 1991)]
     command(instance, "import-wiki", str(REAL_DATA / "wiki"))
+    imported = rows_of(f"sqlite:///{instance / 'docket.db'}")
+    assert made_by(command(instance, *issues)) == {}
     url, _said = copied(cluster, instance)
-    assert rows_of(url) == rows_of(f"sqlite:///{instance / 'docket.db.moved'}")
+    assert rows_of(url) == imported
+
+
+def made_by(said):
+    return json.loads(said[said.index("{") :])["made"]
+
+
+def numbers_of_tickets(instance):
+    with closing(sqlite3.connect(instance / "docket.db")) as database:
+        rows = database.execute("SELECT ticket_number FROM tickets ORDER BY ticket_number")
+        return [number for (number,) in rows]

@@ -1,22 +1,13 @@
 """``flask import-issues``."""
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
-import pytest
 from flask import Flask
-from sqlalchemy import func, select
 
-from app.audit.models import AuditEvent
-from app.database.session import reading, session
-from app.tickets.models import Ticket
-from tests.conftest import REAL_DATA
 from tests.support.cast import Cast
 from tests.support.story import ok, walk
-
-REAL = REAL_DATA / "issues.jsonl"
 
 
 def run(app: Flask, path: Path, *options: str) -> Any:
@@ -168,23 +159,6 @@ def test_an_unknown_project_or_human(app, cast: Cast, tmp_path: Path) -> None:
         assert " found" in result.output
     result = runner.invoke(args=["import-issues", str(path), "--project", "OPEN"])
     assert (result.exit_code, "several people" in result.output) == (1, True)
-
-
-@pytest.mark.slow
-@pytest.mark.real_data
-def test_the_real_export(cast: Cast, app, database) -> None:
-    started = time.process_time()
-    made = report(run(app, REAL, "--json"))["made"]
-    if database.app.config["SETTINGS"].is_sqlite:
-        assert time.process_time() - started < 30
-    assert sum(made.get(what, 0) for what in ("epics", "stories", "subtasks")) == 1990
-    with app.app_context(), reading():
-        numbers = session.scalars(select(Ticket.ticket_number).order_by(Ticket.ticket_number)).all()
-        events = session.scalar(select(func.count()).select_from(AuditEvent))
-    assert list(numbers) == list(range(1, 1991))
-    assert report(run(app, REAL, "--json"))["made"] == {}
-    with app.app_context(), reading():
-        assert session.scalar(select(func.count()).select_from(AuditEvent)) == events
 
 
 def test_a_dry_run_counts_and_notes_what_the_run_will(cast: Cast, app, tmp_path: Path) -> None:

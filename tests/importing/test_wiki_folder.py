@@ -96,6 +96,7 @@ def test_what_cannot_be_read_is_told(cast: Cast, app, tmp_path: Path) -> None:
 
 
 @pytest.mark.real_data
+@pytest.mark.one_database
 def test_the_real_pages(cast: Cast, app) -> None:
     output = run(app, REAL)
     assert "72 pages created" in output
