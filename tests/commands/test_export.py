@@ -18,6 +18,7 @@ from app.projects import loaders
 from app.tickets import saved_views, templates, watchers
 from tests.support.agent import Agent
 from tests.support.cast import in_app
+from tests.support.instances import copy_database
 from tests.support.settings import settings_for
 from tests.support.story import make_label, make_ticket, ok, state_ids
 
@@ -80,9 +81,19 @@ ARRANGED = (
 
 
 @pytest.fixture
-def other(empty_url, tmp_path):
-    """Run commands on an empty installation of its own."""
-    app = create_app(settings_for(empty_url, tmp_path))
+def other(migrated_url, tmp_path):
+    """Run commands on an installation of its own in which there is nothing yet."""
+    yield from commands_on(migrated_url, tmp_path)
+
+
+@pytest.fixture
+def without_tables(empty_url, tmp_path):
+    """Run commands on an installation that never started."""
+    yield from commands_on(empty_url, tmp_path)
+
+
+def commands_on(url, directory):
+    app = create_app(settings_for(url, directory))
 
     def run(*args, code=0):
         result = app.test_cli_runner().invoke(args=list(args))
@@ -147,10 +158,11 @@ def test_large_numbers_are_no_times(filled, flask, tmp_path):
     assert call["usage"] == {"input_tokens": 900_000_000, "output_tokens": 0, "cost_usd": 0.25}
 
 
-def test_a_new_installation_needs_no_start_of_the_server(other):
-    assert "to create its tables" in other("users", "list", code=1)
-    other("setup-admin", "--username", "zoe", "--password", "correct horse battery")
-    assert "zoe" in other("users", "list")
+def test_a_new_installation_needs_no_start_of_the_server(without_tables):
+    flask = without_tables
+    assert "to create its tables" in flask("users", "list", code=1)
+    flask("setup-admin", "--username", "zoe", "--password", "correct horse battery")
+    assert "zoe" in flask("users", "list")
 
 
 def test_an_export_under_writes_is_of_one_moment(cast, flask, tmp_path):
@@ -215,6 +227,7 @@ def test_the_pages_of_an_export_are_a_wiki_to_import(filled, flask, tmp_path):
     assert (page["title"], page["body"]) == ('The "Lantern"', "[[other]]")
 
 
+@pytest.mark.one_database
 def test_another_secret_key_is_told(filled, flask, tmp_path):
     flask("export", str(tmp_path / "out"))
     there = tmp_path / "there"
@@ -244,6 +257,7 @@ def test_another_secret_key_is_told(filled, flask, tmp_path):
     }
 
 
+@pytest.mark.one_database
 def test_second_factors_need_the_secret_key(app, filled, flask, tmp_path):
     with app.app_context():
         factor = SecondFactor(
@@ -257,6 +271,7 @@ def test_second_factors_need_the_secret_key(app, filled, flask, tmp_path):
     flask("export", str(tmp_path / "out"))
     there = tmp_path / "there"
     there.mkdir()
+    copy_database(there / "docket.db")
     key = "another secret key of the tests, as long"
     other = create_app(settings_for(f"sqlite:///{there / 'docket.db'}", there, secret_key=key))
     runner = other.test_cli_runner()
