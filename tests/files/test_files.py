@@ -6,6 +6,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from unittest.mock import patch
 
 import pytest
 from sqlalchemy import func, select
@@ -13,11 +14,12 @@ from sqlalchemy import func, select
 from app.attachments import service
 from app.config import Settings, SettingsError
 from app.database.session import reading, run_write, session
-from app.files import adding, sweeping
+from app.files import adding, images, sweeping
 from app.files.models import FileContent
 from app.files.store import GRACE_SECONDS, FolderStore
 from app.http import multipart
 from app.jobs.sweeping import sweep
+from tests.authorization.world import encoded_before
 from tests.files.hostile import HTML, SVG, photograph, picture
 from tests.support.story import (
     add_file,
@@ -339,6 +341,14 @@ class Killed(BaseException):
     """Ends whatever runs, as a kill does: what was not committed never was."""
 
 
+@pytest.fixture(name="encoded_before")
+def _encoded_before():
+    """No process encodes an image: it would take longer than all else."""
+    with patch.object(images, "encoded", encoded_before):
+        yield
+
+
+@pytest.mark.usefixtures("encoded_before")
 @pytest.mark.parametrize(
     ("where", "name"),
     [
