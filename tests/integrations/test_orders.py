@@ -60,7 +60,8 @@ def test_any_order_ends_the_same(cast, forge):
     expected = result(cast, forge, straight, 1)
     last = [("Mended", "merged", "passing")]
     assert expected == {1: ("Done", last), 2: ("Done", last), 3: ("Backlog", last)}
-    for seed in every(40, range(40)):
+    # In the first of these orders, an older delivery comes last.
+    for seed in every(40, range(20, 60)):
         dice = random.Random(seed)
         order = straight + dice.sample(straight, 4)
         dice.shuffle(order)
