@@ -159,7 +159,7 @@ class QueryFlag(Flag):
 
 
 class QueryMoment(_Messages, fields.DateTime):
-    """A time in a query such as ``2026-11-20T19:23:58Z``, loaded as milliseconds.
+    """A time such as ``2026-11-20T19:23:58Z``, loaded as milliseconds.
 
     A space before the offset is read as a plus that was not encoded. Fractions of a millisecond are
     rounded down, or up with ``round_up``.
@@ -171,7 +171,7 @@ class QueryMoment(_Messages, fields.DateTime):
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         try:
-            return _milliseconds(value, round_up=self.round_up)
+            return _milliseconds(_string(value), round_up=self.round_up)
         except ValueError as error:
             raise _invalid(messages.NOT_A_TIME, "invalid_value") from error
 
