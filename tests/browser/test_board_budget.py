@@ -6,15 +6,15 @@ from collections.abc import Callable
 import pytest
 
 from tests.browser.browser_page import open_page
+from tests.support.timing import slowness
 
 pytestmark = [pytest.mark.real_data, pytest.mark.quiet]
 
 SENT_BYTES = 100 * 1024
 FIRST_PAINT_MS = 300
 ANSWER_MS = 100
-# What a filter brings is most of a page: 69 to 79 ms on the machine on which this was written, 86
-# to 97 in an hour in which its host was slow. Held to this, so that such an hour is no failure.
-FILTERED_MS = 200
+# What a filter brings is most of a page: 69 to 79 ms on an ordinary machine.
+FILTERED_MS = 150
 GIVEN_UP_MS = 2000
 SHOWS_FIGURES = "SHOW_FIGURES" in os.environ
 
@@ -68,7 +68,7 @@ def test_the_board_is_light_and_shifts_nothing(screen, query):
 
 
 def best_of(tries: int, once: Callable[[], float], allowed: float) -> None:
-    """Hold the best to what is allowed: the others measure what else the machine does.
+    """Hold the best to what an ordinary machine is allowed: the others measure what else it does.
 
     The first that keeps to it is enough, unless figures are to be shown.
     """
@@ -77,7 +77,7 @@ def best_of(tries: int, once: Callable[[], float], allowed: float) -> None:
         took.append(once())
     if SHOWS_FIGURES:
         print([round(one) for one in took])
-    assert 0 < min(took) < allowed, took
+    assert 0 < min(took) < allowed * slowness(), took
 
 
 def test_the_first_paint_is_quick(screen):
