@@ -15,8 +15,9 @@ export function watchStream() {
   });
 }
 
-/** What a reader is in the middle of: an editor, an open form, an open menu. */
+/** What a reader is in the middle of: an editor, an open form, an open menu, a press on its way. */
 function isBusy(place) {
+  if (place.classList.contains("htmx-request")) return true;
   if (place.matches("[data-editor]") || place.querySelector("[data-editor], details[open]")) return true;
   return place.contains(document.activeElement) && document.activeElement.matches("input, textarea, select");
 }

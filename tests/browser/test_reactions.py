@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.test_accessibility import findings_in_both
+from tests.support.serving import until
 
 
 @pytest.fixture
@@ -60,6 +61,38 @@ def test_what_others_press_appears_and_the_focus_stays(comment, seeded):
     react(seeded, comment_id, "heart")
     expect(reactions.locator("> .reaction")).to_have_count(2, timeout=4500)
     expect(reactions.locator("[value=eyes][aria-pressed]")).to_be_focused()
+
+
+def test_news_of_an_earlier_moment_do_not_outlive_a_press(comment):
+    """They come while the press is on its way, and its answer says what is."""
+    wide, reactions, _ = comment
+    held = []
+
+    def taken():
+        until(lambda: wide.page.evaluate("1") and held)
+        return held.pop()
+
+    def hold(route):
+        answer = route.fetch()
+        if answer.status == 200:
+            held.append((route, answer))
+        else:
+            route.fulfill(response=answer)
+
+    wide.page.route("**/live?*", hold)
+    reactions.locator("summary").click()
+    reactions.get_by_label("Hooray").click()
+    hooray = reactions.locator("[value=hooray][aria-pressed=true]")
+    expect(hooray).to_be_focused()
+    news = taken()
+    wide.page.route("**/reactions", hold)
+    hooray.click()
+    for route, response in (news, taken()):
+        route.fulfill(response=response)
+        wide.page.wait_for_timeout(200)
+    expect(hooray).to_have_count(0)
+    expect(reactions.locator("summary")).to_be_focused()
+    wide.page.unroute_all()
 
 
 def test_on_a_phone_the_choices_fit(comment):
