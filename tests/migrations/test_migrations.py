@@ -135,7 +135,7 @@ def test_the_schema_is_ready_only_when_it_is_up_to_date(new_app):
     client = new_app.test_client()
     command.upgrade(config(new_app), "0001")
     assert client.get("/readyz").status_code == 503
-    command.stamp(config(new_app), "head")
+    schema.upgrade()
     assert client.get("/readyz").status_code == 200
 
 
@@ -159,8 +159,8 @@ def test_a_revision_that_fails_leaves_nothing_behind(new_app, monkeypatch):
         schema.upgrade()
     assert described(db.engine) == {}
     monkeypatch.undo()
-    command.upgrade(config(new_app), "0003")
-    assert {"users", "tickets", "audit_events"} <= set(described(db.engine))
+    schema.upgrade()
+    assert set(described(db.engine)) == set(Base.metadata.tables)
 
 
 def test_those_that_start_at_once_migrate_once(empty_url, tmp_path):

@@ -34,7 +34,6 @@ def test_the_table_is_long():
     assert len(WAYS) >= 40
 
 
-@pytest.mark.one_database
 @pytest.mark.parametrize("way", WAYS)
 def test_no_way_leads_a_bot_into_done(world: World, way: str):
     sign_off(world)
@@ -117,7 +116,6 @@ HUMANS_ONLY = {
 }
 
 
-@pytest.mark.one_database
 @pytest.mark.parametrize("way", HUMANS_ONLY)
 def test_what_could_get_around_it_is_for_people(world: World, way: str):
     sign_off(world)
