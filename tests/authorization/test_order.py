@@ -3,8 +3,6 @@
 Whoever may not do a thing at all learns that before the form of the request is looked at.
 """
 
-import pytest
-
 from app.core.actor import Access
 from app.rest.fields import DeletedQuery
 from tests.authorization.policy import outcome
@@ -13,7 +11,6 @@ from tests.authorization.test_rest import ROUTES, ROWS, address, verdict
 BOTS = ("scout", "smith", "fenced")
 
 
-@pytest.mark.one_database
 def test_who_may_not_call_an_operation_learns_it_before_its_form(world):
     for operation, route in ROUTES.items():
         for who in ("nobody", *BOTS):
