@@ -189,7 +189,7 @@ def test_a_worker_that_cannot_live_ends_the_server_with_an_error(tmp_path):
             (worker,) = until(served.workers)
             until(lambda: is_healthy(served) or served.process.poll() is not None)
             os.kill(worker, signal.SIGKILL)
-            until(lambda gone=worker: gone not in served.workers())
+            until(lambda gone=worker: not psutil.pid_exists(gone))
         assert served.process.wait(timeout=20) == 1
 
 
