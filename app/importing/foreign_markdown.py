@@ -19,7 +19,7 @@ _BEGIN, _END = "<!--", "-->"
 # The beginning of code or of a comment, an indented line, or what is no beginning.
 _TOKEN = re.compile(
     # After the marks of lists and quotes.
-    r"^(?P<marks>(?: {0,3}+(?:>[ \t]?+|(?:[-*+]|\d{1,9}[.)])[ \t]++))*+) {0,3}"
+    r"^(?P<marks>(?: {0,3}+(?:>[ \t]?+|(?:[-*+]|\d{1,9}[.)])[ \t]++))*) {0,3}"
     r"(?:(?P<fence>`{3,}+(?=[^`\n]*$)|~{3,}+)|(?P<block><!--))"
     r"|^(?: {4}|\t)[^\n]*"
     r"|\\[\\`<]"

@@ -29,7 +29,7 @@ from app.markdown.values import Links, Profile
 MOST_COLUMNS = 64
 MOST_CELLS = 10_000
 
-_DELIMITER = re.compile(r"(?=.*\|)\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?[ \t]*+$")
+_DELIMITER = re.compile(r"(?=.*\|)\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*\|?[ \t]*+$")
 
 
 def table_start(lines: list[str]) -> int | None:

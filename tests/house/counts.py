@@ -26,6 +26,7 @@ DOCUMENTED = {
 OUTSIDE = re.compile(
     r"\b(interface|decisions|architecture|reliability|mcp|ui|dependencies|house|pages-review)\.md"
 )
+POSSESSIVE_GROUP = re.compile(r"\)(?:[*+?]|\{+[0-9,]+\}+)\+")
 LONG_TEMPLATE_LINE = 140
 LONG_FILE = 400
 # Words with other meanings in the field, or none.
@@ -204,6 +205,19 @@ def long_files() -> list[str]:
     ]
 
 
+def possessive_groups() -> list[str]:
+    """Lines that repeat a group of a regular expression possessively.
+
+    Before Python 3.11.5 the match may go on after what the last, failed repetition has passed over.
+    """
+    return [
+        f"{path}:{number}"
+        for path in modules()
+        for number, line in enumerate((ROOT / path).read_text().splitlines(), 1)
+        if POSSESSIVE_GROUP.search(line)
+    ]
+
+
 def long_template_lines() -> list[str]:
     """Lines of templates over 140 columns."""
     return [
@@ -226,6 +240,7 @@ def counts() -> dict[str, int]:
         "undeclared imports": len(undeclared_imports()),
         "class names twice": len(class_names_twice()),
         "banned names": len(banned_names()),
+        "possessive groups": len(possessive_groups()),
         "files over 400 lines": len(long_files()),
         "template lines over 140 columns": len(long_template_lines()),
     }

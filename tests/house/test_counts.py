@@ -29,6 +29,10 @@ def test_no_name_has_a_word_that_is_not_the_fields():
     assert counts.banned_names() == []
 
 
+def test_no_group_is_repeated_possessively():
+    assert counts.possessive_groups() == []
+
+
 def test_no_file_is_too_long():
     assert counts.long_files() == []
 
