@@ -4,11 +4,13 @@ SHELL := /bin/sh
 V := .venv
 BIN := $(V)/bin
 
-# The first interpreter that runs and is new enough. A name alone is not enough, because version
-# managers leave stubs.
-PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3 python; do \
-	if $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
-	echo $$p; break; fi; done)
+# The first interpreter that is new enough and can make an environment, or else that is new enough. The
+# system's comes first: it is optimized for its own profile, and takes two thirds of the CPU time of a
+# plain build. A name alone is not enough, because version managers leave stubs.
+PYTHON ?= $(shell for needed in ensurepip sys; do \
+	for p in /usr/bin/python3 python3.11 python3.12 python3.13 python3.14 python3 python; do \
+	if $$p -c "import $$needed, sys; sys.exit(sys.version_info < (3, 11))" >/dev/null 2>&1; then \
+	echo $$p; exit; fi; done; done)
 
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check \
 	--no-deps --require-hashes --only-binary :all:
