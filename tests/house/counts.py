@@ -208,7 +208,7 @@ def long_files() -> list[str]:
 def possessive_groups() -> list[str]:
     """Lines that repeat a group of a regular expression possessively.
 
-    Before Python 3.11.5 the match may go on after what the last, failed repetition has passed over.
+    Before Python 3.11.5 a match may continue behind the text of a repetition that failed.
     """
     return [
         f"{path}:{number}"

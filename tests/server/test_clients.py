@@ -13,7 +13,6 @@ import pytest
 from app.serving.client_limits import SLOW_UPLOADS
 from tests.support.forking import FORKED, Forked
 from tests.support.serving import end, serving, start, until
-from tests.support.timing import slowness
 
 IMPATIENT = Forked("tests.support.impatient")
 MANY = 500
@@ -66,7 +65,7 @@ def test_500_stalled_clients_keep_no_one_waiting(served, sent):
             began = time.monotonic()
             assert served.request("GET", "/healthz").status == 200
             assert served.request("GET", "/api/v1/setup/status").status == 200
-            assert time.monotonic() - began < slowness()
+            assert time.monotonic() - began < 1
 
 
 def test_bodies_that_come_a_little_late_arrive(served):
