@@ -1,4 +1,4 @@
-"""Limits on the processor time of rendering: for each text, and for all texts of a request.
+"""Limits on the processor time of reading and rendering: for each text, and for all of a request.
 
 A thread cannot be stopped from outside, so the steps of rendering check the time themselves.
 """
@@ -11,8 +11,8 @@ from flask import has_request_context
 
 from app.http.current import current_request
 
-TEXT_SECONDS = 0.3
-REQUEST_SECONDS = 1.0
+TEXT_SECONDS = 0.4
+REQUEST_SECONDS = 1.5
 
 # Where the WSGI environment keeps the seconds spent on texts of the request.
 _SPENT = "docket.rendering_seconds"
@@ -25,25 +25,28 @@ class TooSlow(Exception):
 
 
 class RenderBudget:
-    """The time limit of one text, as a context manager; entering can raise TooSlow."""
+    """The time limit of one text, a context manager for each step. Entering can raise TooSlow."""
 
     # Whether the limit is that of the text alone, not what the request has left.
     is_its_own = False
 
-    def __enter__(self) -> "RenderBudget":
-        environ = _environ()
-        left = REQUEST_SECONDS - environ.get(_SPENT, 0.0)
-        if left <= 0:
+    def __init__(self) -> None:
+        self._left = TEXT_SECONDS
+
+    def __enter__(self) -> None:
+        left = REQUEST_SECONDS - _environ().get(_SPENT, 0.0)
+        self.is_its_own = left >= self._left
+        if min(left, self._left) <= 0:
             raise TooSlow
-        self.is_its_own = left >= TEXT_SECONDS
         self._began = time.thread_time()
-        self._token = _ends_at.set(self._began + min(left, TEXT_SECONDS))
-        return self
+        self._token = _ends_at.set(self._began + min(left, self._left))
 
     def __exit__(self, *_: object) -> None:
         _ends_at.reset(self._token)
+        spent = time.thread_time() - self._began
+        self._left -= spent
         environ = _environ()
-        environ[_SPENT] = environ.get(_SPENT, 0.0) + time.thread_time() - self._began
+        environ[_SPENT] = environ.get(_SPENT, 0.0) + spent
 
 
 def check() -> None:

@@ -9,6 +9,8 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from app.markdown.budget import check
+
 # Deeper emphasis is shown as typed: browsers and sanitisers take quadratic time for it.
 DEEPEST = 12
 # Pairs in one paragraph; further runs are shown as typed. Bleach takes quadratic time for many
@@ -39,6 +41,7 @@ def emphasised(text: str, plain: Callable[[str], str]) -> str:
     runs: list[_Run] = []
     at = 0
     for found in _RUNS.finditer(text):
+        check()
         texts.append(text[at : found.start()])
         runs.append(_run(text, found))
         at = found.end()

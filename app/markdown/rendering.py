@@ -159,7 +159,7 @@ def _to_target(target: Target, shown: str, kind: str, missing: str) -> str:
 
 
 # Increase it whenever the HTML of some text changes.
-VERSION = b"4"
+VERSION = b"5"
 CAPACITY = 16 * 1024 * 1024
 
 _laid_out: Cache[Html] = Cache(CAPACITY)
@@ -192,54 +192,67 @@ def render(
     is set; that is cached only if the text alone took too long.
     """
     key = _key(text.encode("utf-8", "surrogatepass"), profile.encode())
-    links, reading = _links(key, text, profile)
+    own = RenderBudget()
+    try:
+        links, reading = _links(key, text, profile, own)
+    except TooSlow:
+        return _failed(text, Links(), TooSlow.__name__)
     targets = resolver(links) if links != Links() else Targets()
     key = _key(key, anchor_prefix.encode(), _fingerprint(links, targets))
     kept = _laid_out.get(key)
     if kept is not None:
         return kept
-    reading = reading or read_any(clean(text), profile)
-    if isinstance(reading, Long):
-        done = Html(_as_source(reading, targets), links=links, is_source=True)
-    else:
-        own = RenderBudget()
-        try:
-            with own:
-                done = _rendered(reading, profile, links, targets, anchor_prefix)
-        except Exception as error:
-            # No exception of a library may break a page.
-            name = type(error).__name__
-            source = _as_source(Long(clean(text)), Targets())
-            failed = Html(source, links=links, is_source=True, failed=True, error=name)
-            if isinstance(error, TooSlow) and own.is_its_own:
-                # Rendering it again would take as long.
-                _laid_out.put(key, failed, 200 + 2 * len(source))
-            return failed
+    try:
+        with own:
+            reading = reading or read_any(clean(text), profile)
+            done = _rendered(reading, profile, links, targets, anchor_prefix)
+    except Exception as error:
+        # No exception of a library may break a page.
+        done = _failed(text, links, type(error).__name__)
+        if not (isinstance(error, TooSlow) and own.is_its_own):
+            return done
+        # Rendering it again would take as long.
     _laid_out.put(key, done, 200 + 2 * len(done.html))
     return done
 
 
 def linked(text: str) -> Links:
-    """What ``parse`` finds, cached; for texts that are shown often."""
-    return _links(_key(text.encode("utf-8", "surrogatepass"), Profile.FULL.encode()), text)[0]
+    """What ``parse`` finds, cached; nothing once the request has no time left (``budget``)."""
+    key = _key(text.encode("utf-8", "surrogatepass"), Profile.FULL.encode())
+    try:
+        return _links(key, text, Profile.FULL, RenderBudget())[0]
+    except TooSlow:
+        return Links()
 
 
 def _links(
-    key: bytes, text: str, profile: Profile = Profile.FULL
+    key: bytes, text: str, profile: Profile, budget: RenderBudget
 ) -> tuple[Links, MarkdownSource | Long | None]:
     """The links of a text, and the text as read unless the links were cached."""
     links = _linked.get(key)
     if links is not None:
         return links, None
-    reading = read_any(clean(text), profile)
-    links = links_of(reading)
+    with budget:
+        reading = read_any(clean(text), profile)
+        links = links_of(reading)
     _linked.put(key, links, 200 + 100 * (len(links.slugs) + len(links.tickets) + len(links.users)))
     return links, reading
 
 
+def _failed(text: str, links: Links, error: str) -> Html:
+    source = _as_source(Long(clean(text)), Targets())
+    return Html(source, links=links, is_source=True, failed=True, error=error)
+
+
 def _rendered(
-    source: MarkdownSource, profile: Profile, links: Links, targets: Targets, anchor_prefix: str
+    source: MarkdownSource | Long,
+    profile: Profile,
+    links: Links,
+    targets: Targets,
+    anchor_prefix: str,
 ) -> Html:
+    if isinstance(source, Long):
+        return Html(_as_source(source, targets), links=links, is_source=True)
     page = HtmlPage(profile, source.tokens, anchor_prefix)
     written = write(page, library.blocks(source.text, profile), library.shaped)
     html = library.cleaned(filled(written, source.tokens, targets), profile)

@@ -86,6 +86,8 @@ class Ticks:
 
 # Links of one text; further ones are shown as typed. No real text comes near.
 MOST_LINKS = 10_000
+# Bleach cleans a paragraph in one piece, and takes a tenth of a millisecond for each of its links.
+MOST_LINKS_IN_PARAGRAPH = 2_000
 
 
 @dataclass(slots=True)
@@ -109,6 +111,7 @@ class _Reader:
     at: int = 0
     ticks: Ticks | None = None
     pairs: dict[int, int] | None = None
+    links: int = 0
 
 
 def marked(spans: Spans, text: str, *, in_link: bool = False, in_row: bool = False) -> str:
@@ -247,11 +250,20 @@ def _read_auto(here: _Reader, found: re.Match[str]) -> None:
 def _put_link(
     here: _Reader, address: str, title: str, shown: str, typed: str | None = None
 ) -> None:
-    judged = None if here.in_link else addresses.judged(address)
+    judged = _judged(here, address)
     if judged is None:
         _put(here, PlainText(shown if typed is None else typed))
     else:
         _put(here, Link(judged, title, mark(here.spans.tokens, PlainText(shown))))
+
+
+def _judged(here: _Reader, address: str) -> str | None:
+    """The address, if it may be followed and the paragraph may have one more link."""
+    if here.in_link or here.links >= MOST_LINKS_IN_PARAGRAPH:
+        return None
+    judged = addresses.judged(address)
+    here.links += judged is not None
+    return judged
 
 
 def _read_bracket(here: _Reader, found: re.Match[str]) -> None:
@@ -266,11 +278,11 @@ def _read_bracket(here: _Reader, found: re.Match[str]) -> None:
         _literal(here, found)
         return
     address, title, behind = target
-    judged = addresses.judged(address)
+    judged = _judged(here, address)
     if is_picture:
         # Pictures that are files of ours are shown. Others become links, or just their text.
         words = here.text[start:end].replace("\n", " ").strip()
-        if judged is None or here.in_link or here.spans.is_restricted:
+        if judged is None or here.spans.is_restricted:
             _put(here, PlainText(words))
         elif addresses.is_file(judged):
             _put(here, Picture(judged, words))

@@ -234,6 +234,7 @@ def _inline(page: HtmlPage, text: str) -> str:
 
 
 def _plain(page: HtmlPage, text: str) -> str:
+    check()
     html = escape(text)
     if "\ufdd0" in html:
         html = MARK.sub(lambda found: _inline_token(page, found.group()), html)

@@ -9,6 +9,7 @@ from app.core.actor import Actor
 from app.core.text import unique
 from app.markdown import Html, Links, Profile, Targets, linked, render
 from app.web.guard import actor
+from app.web.page_cache import do_not_keep
 
 
 class LinkResolver(Protocol):
@@ -42,8 +43,14 @@ def laid_out(bodies: Mapping[str, str], project_id: str | None, key: str | None)
 
 
 def html_of(bodies: Mapping[str, str], targets: Targets) -> dict[str, Html]:
-    """The HTML of each text; its name is the prefix of the anchors of its headings."""
-    return {
+    """The HTML of each text; its name is the prefix of the anchors of its headings.
+
+    A page on which rendering failed is not cached: another request may have the time.
+    """
+    html = {
         name: render(body, Profile.FULL, lambda _links: targets, anchor_prefix=f"{name}-")
         for name, body in bodies.items()
     }
+    if any(one.failed for one in html.values()):
+        do_not_keep()
+    return html
