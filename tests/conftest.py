@@ -4,7 +4,6 @@ A test that asks for none of them runs once; any other runs on SQLite and on Pos
 is marked ``one_database``: no SQL has a part in what it is about.
 """
 
-import fcntl
 import gc
 import os
 from pathlib import Path
@@ -15,9 +14,11 @@ from hypothesis import settings as hypothesis_settings
 from tests.support import databases, once
 from tests.support.cast import make_cast
 from tests.support.instances import copy_database
+from tests.support.machine_lock import MachineLock
 from tests.support.postgres import PostgresMissing, unused_name
 
 KINDS = ("sqlite", "postgresql")
+MACHINE = pytest.StashKey[MachineLock]()
 REAL_DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "real"
 
 # A slow machine is no failure of the code; time is measured where it is promised.
@@ -39,6 +40,7 @@ def pytest_configure(config):
     gc.disable()
     if "PYTEST_XDIST_WORKER" in os.environ:
         once.share(_run_directory(config))
+        config.stash[MACHINE] = MachineLock(_run_directory(config))
 
 
 def _run_directory(config):
@@ -61,10 +63,10 @@ def pytest_generate_tests(metafunc):
 def pytest_collection_modifyitems(config, items):
     """Leave tests of real input out where Docket is not developed: users have no such files.
 
-    Tests that want the machine to themselves come last, or all others would wait for each of them
-    until the slowest under way has ended.
+    Tests that want the machine to themselves come first, so that one process has them all and the
+    others wait once.
     """
-    items.sort(key=lambda item: item.get_closest_marker("quiet") is not None)
+    items.sort(key=lambda item: not _is_quiet(item))
     if REAL_DATA.exists():
         return
     left_out = [item for item in items if item.get_closest_marker("real_data")]
@@ -80,18 +82,21 @@ def pytest_collection_finish():
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item):
-    """A test marked ``quiet`` has the machine to itself: the other workers wait meanwhile."""
-    if "PYTEST_XDIST_WORKER" not in os.environ:
+def pytest_runtest_protocol(item, nextitem):
+    """Tests marked ``quiet`` have the machine to themselves: the other workers wait meanwhile."""
+    machine = item.config.stash.get(MACHINE, None)
+    if machine is None:
         return (yield)
-    kind = fcntl.LOCK_EX if item.get_closest_marker("quiet") else fcntl.LOCK_SH
-    shared = _run_directory(item.config)
-    with (shared / "machine").open("a") as machine, (shared / "turn").open("a") as turn:
-        # Who waits for the machine holds the turn, or it would never be free of the others.
-        fcntl.flock(turn, fcntl.LOCK_EX)
-        fcntl.flock(machine, kind)
-        fcntl.flock(turn, fcntl.LOCK_UN)
+    machine.take(alone=_is_quiet(item))
+    try:
         return (yield)
+    finally:
+        if nextitem is None or not (_is_quiet(item) and _is_quiet(nextitem)):
+            machine.release()
+
+
+def _is_quiet(item):
+    return item.get_closest_marker("quiet") is not None
 
 
 def pytest_sessionfinish(session, exitstatus):
