@@ -3,11 +3,11 @@
 import re
 from pathlib import Path
 
-import anyio
 import pytest
 
 from tests.agents.desk import Cost, opened
 from tests.agents.tasks import TASKS
+from tests.support.event_loop import run_async
 from tests.support.forking import FORKED
 from tests.support.serving import serving
 
@@ -27,7 +27,7 @@ def costs(migrated_url, tmp_path):
     with serving(tmp_path / "instance", command=FORKED, **settings) as served:
         desk = opened(served, migrated_url)
         for task in TASKS:
-            anyio.run(_do, desk, task, found[task.words])
+            run_async(_do(desk, task, found[task.words]))
     return found
 
 

@@ -2,10 +2,10 @@
 
 import json
 
-import anyio
 import pytest
 from mcp import Client, MCPError
 
+from tests.support.event_loop import run_async
 from tests.support.forking import FORKED
 from tests.support.serving import serving
 from tests.support.workspace import first_bot
@@ -58,7 +58,7 @@ async def session(address, mode):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_whole_session(server, mode):
-    anyio.run(session, server, mode)
+    run_async(session(server, mode))
 
 
 def test_a_dead_token_is_told_as_such(server):
@@ -68,4 +68,4 @@ def test_a_dead_token_is_told_as_such(server):
                 await client.list_tools()
             return caught.value
 
-    assert "app_x" not in str(anyio.run(connect))
+    assert "app_x" not in str(run_async(connect()))

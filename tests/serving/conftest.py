@@ -8,6 +8,7 @@ import pytest
 from app.http.flask_app import STREAMED
 from app.serving import asgi, uploads
 from app.serving.asgi import Application
+from tests.support.event_loop import run_async
 
 pytestmark = pytest.mark.one_database
 
@@ -93,7 +94,7 @@ def _application(app, monkeypatch):
 
 
 def ask(application, client, **asked):
-    asyncio.run(asyncio.wait_for(application(scope(**asked), client.receive, client.send), 10))
+    run_async(asyncio.wait_for(application(scope(**asked), client.receive, client.send), 10))
     return client
 
 

@@ -12,6 +12,7 @@ from app.core.lanes import Lane, require
 from app.http.flask_app import FAILED, STREAMED
 from app.serving import asgi, client_limits, uploads
 from tests.serving.conftest import LIMIT, Client, Wsgi, ask, read_failed, scope
+from tests.support.event_loop import run_async
 
 pytestmark = pytest.mark.one_database
 
@@ -89,11 +90,11 @@ def test_an_address_has_so_many_slow_bodies(application, monkeypatch):
         )
 
     served = application(answer)
-    asyncio.run(all_at_once(served))
+    run_async(all_at_once(served))
     assert sorted(outcomes, key=str) == [RateLimited, *[RequestTimeout] * 3]
     outcomes.clear()
     # Those that ended count no more.
-    asyncio.run(all_at_once(served))
+    run_async(all_at_once(served))
     assert outcomes.count(RateLimited) == 1
 
 
@@ -152,7 +153,7 @@ def test_one_address_has_so_many_unread_bytes(application, monkeypatch):
         )
         return [client.status for client in clients]
 
-    assert asyncio.run(both()) == [200, 503]
+    assert run_async(both()) == [200, 503]
     # What was dropped counts no more.
     assert ask(served, Client(), method="GET").status == 200
 
@@ -262,7 +263,7 @@ def test_of_those_who_fail_so_many_are_remembered(application, monkeypatch):
     def ask_from(number):
         asked = {**scope(method="GET"), "client": (f"192.0.2.{number}", 1)}
         client = Client()
-        asyncio.run(served(asked, client.receive, client.send))
+        run_async(served(asked, client.receive, client.send))
 
     for others in (8, 9):
         for _ in range(client_limits.FREE_FAILURES + 1):
