@@ -14,7 +14,7 @@ from tests.support.sizes import IS_LONG
 from tests.support.waiting import Office, answered, asked, news, result
 
 KEY = "a secret key of the tests, long enough"
-BOTS = 500 if IS_LONG else 60
+BOTS = 500 if IS_LONG else 150
 
 
 @pytest.fixture
