@@ -136,7 +136,7 @@ class _Upload:
             if self._received > self._limit + DRAINED_BYTES:
                 raise RequestTooLarge(self._limit)
             await self._receive_part()
-        if self._on_disk is not None:
+        if self._on_disk is not None or self._writing is not None:
             await self._write()
         body = self._on_disk or self._kept
         body.seek(0)
@@ -161,13 +161,14 @@ class _Upload:
 
     async def _write(self) -> None:
         """Move what is in memory to disk, in a thread; one write at a time."""
-        if self._writing is None:
-            content, self._kept = self._kept.getvalue(), io.BytesIO()
-            loop = asyncio.get_running_loop()
-            self._writing = loop.run_in_executor(None, self._append, content)
-        # A wait that ends early leaves the write to go on, and the next wait finds it.
-        await asyncio.shield(self._writing)
-        self._writing = None
+        while self._writing is not None or self._kept.tell():
+            if self._writing is None:
+                content, self._kept = self._kept.getvalue(), io.BytesIO()
+                loop = asyncio.get_running_loop()
+                self._writing = loop.run_in_executor(None, self._append, content)
+            # A wait that ends early leaves the write to go on, and the next wait finds it.
+            await asyncio.shield(self._writing)
+            self._writing = None
 
     def _append(self, content: bytes) -> None:
         if self._on_disk is None:

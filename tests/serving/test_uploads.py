@@ -1,6 +1,8 @@
 """Uploads of files: over the disk, with a limit and deadlines of their own."""
 
+import io
 from functools import partial
+from threading import Event
 
 import pytest
 
@@ -31,6 +33,46 @@ def test_a_file_goes_over_the_disk_and_arrives_whole(application, monkeypatch):
     assert ask(application(wsgi), Client(*[PART] * 20), **a_file()).status == 200
     assert wsgi.bodies == [PART * 20]
     assert len(PART * 20) > LIMIT
+
+
+class Last(bytes):
+    """The last part of a body, which says when it is read."""
+
+    def __new__(cls, content):
+        made = super().__new__(cls, content)
+        made.received = Event()
+        return made
+
+    def __getitem__(self, which):
+        self.received.set()
+        return super().__getitem__(which)
+
+
+class SlowFile(io.BytesIO):
+    """A file whose disk writes nothing until the last part was received."""
+
+    def __init__(self, last):
+        super().__init__()
+        self._last = last
+
+    def write(self, content):
+        assert self._last.received.wait(10)
+        return super().write(content)
+
+
+def opened_late(last):
+    assert last.received.wait(10)
+    return io.BytesIO()
+
+
+@pytest.mark.parametrize("slow", [opened_late, SlowFile])
+def test_a_slow_disk_loses_nothing_of_a_file(application, monkeypatch, slow):
+    last = Last(b"the end")
+    monkeypatch.setattr(uploads, "IN_MEMORY_BYTES", 1000)
+    monkeypatch.setattr(uploads.tempfile, "TemporaryFile", lambda **_: slow(last))
+    wsgi = Wsgi()
+    ask(application(wsgi), Client(PART, b"the middle", last), **a_file())
+    assert wsgi.bodies == [PART + b"the middlethe end"]
 
 
 @pytest.mark.parametrize("changed", [{"x-api-key": ""}, {"content-type": "application/json"}])
