@@ -4,7 +4,7 @@ from marshmallow import Schema
 
 from app.accounts.schemas import CODE, CurrentPasswordBody
 from app.rest import examples
-from app.rest.examples import Anything, Stamp, like
+from app.rest.examples import Anything, TimestampOut, like
 from app.rest.fields import CreateSchema, Identifier, StrictSchema, Text
 
 _CHALLENGE = "pT3qY0d7cMZ8hVnWbKfLr2sXe5uJ1aGo9iDvQy6NxwE"
@@ -20,8 +20,8 @@ class PasskeyOut(Schema):
 
     id = Identifier(required=True, metadata=like(examples.PASSKEY))
     name = Text(required=True, metadata=like("Phone"))
-    created_at = Stamp(required=True)
-    last_used_at = Stamp(required=True, allow_none=True)
+    created_at = TimestampOut(required=True)
+    last_used_at = TimestampOut(required=True, allow_none=True)
 
 
 class PasskeyBegin(CurrentPasswordBody):

@@ -4,7 +4,7 @@ from marshmallow import Schema
 
 from app.accounts.models import BotMode, UserType
 from app.rest import examples
-from app.rest.examples import Nested, Stamp, Union, like
+from app.rest.examples import Nested, TimestampOut, Union, like
 from app.rest.fields import Choice, CreateSchema, Flag, Identifier, Items, StrictSchema, Text, Whole
 
 USERNAME = like("ada", "The login name. It cannot change.", pattern="^[a-z0-9][a-z0-9._-]{1,63}$")
@@ -30,8 +30,8 @@ class HumanOut(UserSummaryOut):
     email = Text(required=True, allow_none=True, metadata=like("ada@example.org"))
     email_confirmed = Flag(required=True, metadata=like(True))
     is_active = Flag(required=True, metadata=like(True))
-    created_at = Stamp(required=True)
-    updated_at = Stamp(required=True)
+    created_at = TimestampOut(required=True)
+    updated_at = TimestampOut(required=True)
 
 
 class BotTokenOut(Schema):
@@ -39,10 +39,10 @@ class BotTokenOut(Schema):
 
     id = Identifier(required=True, metadata=like(examples.CREDENTIAL))
     prefix = Text(required=True, metadata=like("k3v7q2xw"))
-    issued_at = Stamp(required=True)
-    rotated_at = Stamp(required=True, allow_none=True)
-    revoked_at = Stamp(required=True, allow_none=True)
-    last_used_at = Stamp(required=True, allow_none=True)
+    issued_at = TimestampOut(required=True)
+    rotated_at = TimestampOut(required=True, allow_none=True)
+    revoked_at = TimestampOut(required=True, allow_none=True)
+    last_used_at = TimestampOut(required=True, allow_none=True)
 
 
 class BotOut(Schema):
@@ -60,8 +60,8 @@ class BotOut(Schema):
     is_paused = Flag(required=True, metadata=like(False))
     active_token = Nested(BotTokenOut, required=True, allow_none=True)
     created_by_user_id = Identifier(required=True, allow_none=True, metadata=like(examples.ADA))
-    created_at = Stamp(required=True)
-    updated_at = Stamp(required=True)
+    created_at = TimestampOut(required=True)
+    updated_at = TimestampOut(required=True)
 
 
 class UserOut(Union):
@@ -74,7 +74,7 @@ class UserOut(Union):
 class SessionOut(Schema):
     """When the session of a login ends at the latest."""
 
-    expires_at = Stamp(required=True, metadata=like("2026-12-20T19:23:58.123Z"))
+    expires_at = TimestampOut(required=True, metadata=like("2026-12-20T19:23:58.123Z"))
 
 
 class LoginOut(Schema):

@@ -14,16 +14,16 @@ from app.audit.catalogue import EVENTS, Category
 from app.audit.reading_status import ReadStatus
 from app.core.actor import ActorKind
 from app.rest import examples
-from app.rest.examples import Anything, Nested, Stamp, like
+from app.rest.examples import Anything, Nested, TimestampOut, like
 from app.rest.fields import (
     Choice,
     Identifier,
     Items,
     PageQuery,
     QueryFlag,
-    QueryMoment,
     QuerySchema,
     Text,
+    Timestamp,
     Whole,
 )
 from app.rest.routing import Answer, Api, Call
@@ -64,7 +64,7 @@ class AuditEventOut(Schema):
     payload = Anything(required=True, metadata=like(MOVED))
     request_id = Identifier(required=True, allow_none=True, metadata=like(examples.REQUEST))
     tool_invocation_log_id = Identifier(required=True, allow_none=True, metadata=like(None))
-    created_at = Stamp(required=True)
+    created_at = TimestampOut(required=True)
 
 
 class ProofStepOut(Schema):
@@ -78,7 +78,7 @@ class AuditCheckpointOut(Schema):
     """A checkpoint of the audit log, as its webhook event tells it."""
 
     sequence = Whole(required=True, metadata=like(12))
-    made_at = Stamp(required=True)
+    made_at = TimestampOut(required=True)
     event_count = Whole(required=True, metadata=like(140))
     first_event_id = Identifier(required=True, metadata=like(examples.EVENT))
     last_event_id = Identifier(required=True, metadata=like(examples.EVENT))
@@ -102,15 +102,15 @@ class TicketReceiptOut(Schema):
     """Which version of a ticket a bot had read when it changed it."""
 
     status = Choice(OF_VERSIONS, required=True, metadata=like(ReadStatus.READ))
-    version = Stamp(required=True)
-    read_version = Stamp(required=True, allow_none=True)
+    version = TimestampOut(required=True)
+    read_version = TimestampOut(required=True, allow_none=True)
 
 
 class UnreadCommentOut(Schema):
     """A comment that a bot had not read."""
 
     id = Identifier(required=True, metadata=like(examples.COMMENT))
-    created_at = Stamp(required=True)
+    created_at = TimestampOut(required=True)
 
 
 class CommentsReceiptOut(Schema):
@@ -184,10 +184,10 @@ class ProofQuery(QuerySchema):
 class AuditQuery(PageQuery):
     """The filters of the audit log."""
 
-    since = QueryMoment(
+    since = Timestamp(
         round_up=True, metadata={"description": "Events at this time or later; with `Z` or offset."}
     )
-    until = QueryMoment(metadata={"description": "Events at this time or earlier."})
+    until = Timestamp(metadata={"description": "Events at this time or earlier."})
     actor_user_id = Identifier(metadata={"description": "Events by this user."})
     event_type = Choice(EVENTS, metadata={"description": "Events of this type."})
     category = Choice(Category, metadata={"description": "Events of this category."})
@@ -225,7 +225,7 @@ class ToolInvocationOut(Schema):
         ),
     )
     usage = Nested(UsageOut, required=True, allow_none=True)
-    created_at = Stamp(required=True)
+    created_at = TimestampOut(required=True)
 
 
 # ``from`` is a keyword of Python, so this class has no statement.
@@ -233,12 +233,12 @@ ToolQuery = PageQuery.from_dict(
     {
         "bot_id": Identifier(metadata={"description": "Calls by this bot."}),
         "tool_name": Text(metadata={"description": "Calls of this tool."}),
-        "from": QueryMoment(
+        "from": Timestamp(
             attribute="since",
             round_up=True,
             metadata={"description": "Calls at this time or later; with `Z` or offset."},
         ),
-        "to": QueryMoment(
+        "to": Timestamp(
             attribute="until", metadata={"description": "Calls at this time or earlier."}
         ),
         "status": Choice((OK, ERROR), metadata={"description": "Calls with this result."}),

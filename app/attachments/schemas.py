@@ -8,7 +8,7 @@ from app.accounts.schemas import UserSummaryOut
 from app.attachments import messages
 from app.http.multipart import ReceivedFile
 from app.rest import examples
-from app.rest.examples import Nested, Stamp, like
+from app.rest.examples import Nested, TimestampOut, like
 from app.rest.fields import CreateSchema, Flag, Identifier, Problem, Text, Whole
 
 SHA256 = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
@@ -61,4 +61,4 @@ class FileOut(Schema):
     page_id = Identifier(required=True, allow_none=True, metadata=like(None))
     uploader_user_id = Identifier(required=True, metadata=like(examples.ADA))
     uploader = Nested(UserSummaryOut, required=True)
-    created_at = Stamp(required=True)
+    created_at = TimestampOut(required=True)

@@ -4,7 +4,7 @@ from marshmallow import Schema
 
 from app.feeds.models import FeedKind
 from app.rest import examples
-from app.rest.examples import Stamp, like
+from app.rest.examples import TimestampOut, like
 from app.rest.fields import Choice, CreateSchema, Identifier, Text
 
 KIND = like(FeedKind.CALENDAR, "`calendar`: due dates. `activity`: what happens in a project.")
@@ -22,7 +22,7 @@ class FeedOut(Schema):
     kind = Choice(FeedKind, required=True, metadata=like(FeedKind.CALENDAR))
     project_id = Identifier(required=True, allow_none=True, metadata=like(examples.PROJECT))
     project_key = Text(required=True, allow_none=True, metadata=like("OPS"))
-    created_at = Stamp(required=True)
+    created_at = TimestampOut(required=True)
 
 
 class FeedWithAddressOut(FeedOut):

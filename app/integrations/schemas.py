@@ -4,7 +4,7 @@ from marshmallow import Schema
 
 from app.integrations.models import Forge
 from app.rest import examples
-from app.rest.examples import Nested, Stamp, like
+from app.rest.examples import Nested, TimestampOut, like
 from app.rest.fields import Choice, CreateSchema, Identifier, Items, StrictSchema, Text
 
 KEY = "a long shared secret"
@@ -42,9 +42,9 @@ class IntegrationOut(Schema):
     project_ids = Items(Identifier(), required=True, metadata=like([examples.PROJECT]))
     on_merge = Items(Nested(MoveOnMerge), required=True)
     created_by_user_id = Identifier(required=True, metadata=like(examples.ADA))
-    last_delivery_at = Stamp(required=True, allow_none=True, metadata=like(examples.MOMENT))
-    created_at = Stamp(required=True)
-    updated_at = Stamp(required=True)
+    last_delivery_at = TimestampOut(required=True, allow_none=True, metadata=like(examples.MOMENT))
+    created_at = TimestampOut(required=True)
+    updated_at = TimestampOut(required=True)
 
 
 class IntegrationWithSecretOut(IntegrationOut):

@@ -4,7 +4,7 @@ from marshmallow import Schema
 
 from app.projects.models import StateCategory
 from app.rest import examples
-from app.rest.examples import Stamp, like
+from app.rest.examples import TimestampOut, like
 from app.rest.fields import Choice, CreateSchema, Flag, Identifier, Items, StrictSchema, Text, Whole
 
 KEY = like("OPS", "The prefix of display ids, such as OPS-12.", pattern="^[A-Z][A-Z0-9]{1,9}$")
@@ -43,9 +43,9 @@ class ProjectOut(Schema):
     sign_off = Flag(required=True, metadata=SIGN_OFF)
     review_state_id = Identifier(required=True, allow_none=True, metadata=REVIEW_STATE)
     bot_creation_limit = Whole(required=True, metadata=CREATION_LIMIT)
-    created_at = Stamp(required=True)
-    updated_at = Stamp(required=True)
-    deleted_at = Stamp(required=True, allow_none=True)
+    created_at = TimestampOut(required=True)
+    updated_at = TimestampOut(required=True)
+    deleted_at = TimestampOut(required=True, allow_none=True)
 
 
 class ProjectCreate(CreateSchema):
@@ -84,8 +84,8 @@ class StateOut(Schema):
     position = Whole(required=True, metadata=like(2))
     category = Choice(StateCategory, required=True, metadata=like(StateCategory.ACTIVE))
     wip_limit = Whole(required=True, allow_none=True, metadata=like(3))
-    created_at = Stamp(required=True)
-    updated_at = Stamp(required=True)
+    created_at = TimestampOut(required=True)
+    updated_at = TimestampOut(required=True)
 
 
 class StateSummaryOut(Schema):
@@ -131,8 +131,8 @@ class LabelOut(Schema):
     project_id = Identifier(required=True, metadata=like(examples.PROJECT))
     name = Text(required=True, metadata=like("security"))
     color = Text(required=True, metadata=like("#64748b"))
-    created_at = Stamp(required=True)
-    updated_at = Stamp(required=True)
+    created_at = TimestampOut(required=True)
+    updated_at = TimestampOut(required=True)
 
 
 class LabelSummaryOut(Schema):

@@ -77,7 +77,7 @@ def _value(schema: type[Schema], name: str, field: fields.Field[Any]) -> Any:
 Nested = fields.Nested
 
 
-class Stamp(fields.String):
+class TimestampOut(fields.String):
     """A time: UTC, ISO 8601, milliseconds, ``Z``."""
 
     def __init__(self, **kwargs: Any) -> None:

@@ -158,7 +158,7 @@ class QueryFlag(Flag):
         return bool(value == "true")
 
 
-class QueryMoment(_Messages, fields.DateTime):
+class Timestamp(_Messages, fields.DateTime):
     """A time such as ``2026-11-20T19:23:58Z``, loaded as milliseconds.
 
     A space before the offset is read as a plus that was not encoded. Fractions of a millisecond are

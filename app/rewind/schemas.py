@@ -6,17 +6,17 @@ from marshmallow import Schema, ValidationError
 
 from app.core.ids import as_uuid
 from app.rest import examples
-from app.rest.examples import Nested, Stamp, like
+from app.rest.examples import Nested, TimestampOut, like
 from app.rest.fields import (
     Choice,
     Identifier,
     Items,
     PageQuery,
     Problem,
-    QueryMoment,
     QuerySchema,
     StrictSchema,
     Text,
+    Timestamp,
     Whole,
 )
 from app.rewind import messages
@@ -43,8 +43,8 @@ class QueryIds(Text):
 class RewindQuery(QuerySchema):
     """Which changes a rewind takes back."""
 
-    since = QueryMoment(round_up=True, metadata={"description": SINCE})
-    until = QueryMoment(round_up=True, metadata={"description": UNTIL})
+    since = Timestamp(round_up=True, metadata={"description": SINCE})
+    until = Timestamp(round_up=True, metadata={"description": UNTIL})
     project_id = Identifier(metadata={"description": PROJECT})
     request_ids = QueryIds(metadata={"description": f"{REQUESTS} Separated by commas."})
 
@@ -56,8 +56,8 @@ class KeptQuery(PageQuery, RewindQuery):
 class RewindBody(StrictSchema):
     """The scope of a rewind."""
 
-    since = QueryMoment(round_up=True, metadata=like(examples.MOMENT, SINCE))
-    until = QueryMoment(round_up=True, metadata={"description": UNTIL})
+    since = Timestamp(round_up=True, metadata=like(examples.MOMENT, SINCE))
+    until = Timestamp(round_up=True, metadata={"description": UNTIL})
     project_id = Identifier(metadata={"description": PROJECT})
     request_ids = Items(Identifier(), metadata={"description": REQUESTS})
 
@@ -105,8 +105,8 @@ class RewindTicketOut(RewindSubjectOut):
 class RewindPreviewOut(Schema):
     """What a rewind would do now; after a rewind, what is left to do."""
 
-    since = Stamp(required=True)
-    until = Stamp(required=True)
+    since = TimestampOut(required=True)
+    until = TimestampOut(required=True)
     event_count = Whole(
         required=True, metadata=like(340, "The events in the scope, counted up to 100,000.")
     )
@@ -126,7 +126,7 @@ class RewindPreviewOut(Schema):
 class RewindStepOut(Schema):
     """What one step of a rewind did."""
 
-    until = Stamp(required=True, metadata={"description": "Send it with the next step."})
+    until = TimestampOut(required=True, metadata={"description": "Send it with the next step."})
     event_count = Whole(required=True, metadata=like(50))
     put_back_count = Whole(required=True, metadata=like(48))
     kept_count = Whole(required=True, metadata=like(2))

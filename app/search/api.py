@@ -4,7 +4,7 @@ from marshmallow import Schema
 from marshmallow.fields import Float
 
 from app.rest import examples
-from app.rest.examples import Nested, Stamp, Union, like
+from app.rest.examples import Nested, TimestampOut, Union, like
 from app.rest.fields import Choice, Identifier, Items, PageQuery, Text, Whole
 from app.rest.routing import Answer, Api, Call
 from app.search import service
@@ -73,7 +73,7 @@ class HitOut(Schema):
         },
     )
     project_id = Identifier(required=True, allow_none=True, metadata=like(examples.PROJECT))
-    updated_at = Stamp(required=True)
+    updated_at = TimestampOut(required=True)
 
 
 class StateOfHitOut(Schema):

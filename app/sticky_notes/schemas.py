@@ -3,7 +3,7 @@
 from marshmallow import Schema
 
 from app.rest import examples
-from app.rest.examples import Stamp, like
+from app.rest.examples import TimestampOut, like
 from app.rest.fields import Choice, CreateSchema, Identifier, StrictSchema, Text
 from app.tickets.models import Priority, TicketType
 from app.tickets.schemas import ASSIGNEE, PARENT, PRIORITY, TYPE
@@ -26,8 +26,8 @@ class StickyNoteOut(Schema):
     project_id = Identifier(required=True, allow_none=True, metadata=like(examples.PROJECT))
     created_by_user_id = Identifier(required=True, metadata=like(examples.ADA))
     converted_to_ticket_id = Identifier(required=True, allow_none=True, metadata=like(None))
-    created_at = Stamp(required=True)
-    updated_at = Stamp(required=True)
+    created_at = TimestampOut(required=True)
+    updated_at = TimestampOut(required=True)
 
 
 class StickyNoteCreate(CreateSchema):

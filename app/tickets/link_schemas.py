@@ -3,7 +3,7 @@
 from marshmallow import Schema
 
 from app.rest import examples
-from app.rest.examples import Stamp, like
+from app.rest.examples import TimestampOut, like
 from app.rest.fields import Choice, CreateSchema, Identifier, Text
 from app.tickets.models import LinkChecks, LinkKind, LinkState
 
@@ -32,8 +32,8 @@ class LinkOut(Schema):
     checks = Choice(LinkChecks, required=True, allow_none=True, metadata=like(LinkChecks.PASSING))
     author = Text(required=True, allow_none=True, metadata=like("ada"))
     created_by_user_id = Identifier(required=True, metadata=like(examples.ADA))
-    created_at = Stamp(required=True)
-    updated_at = Stamp(required=True)
+    created_at = TimestampOut(required=True)
+    updated_at = TimestampOut(required=True)
 
 
 class LinkCreate(CreateSchema):

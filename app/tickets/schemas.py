@@ -6,7 +6,7 @@ from app.accounts.schemas import UserSummaryOut
 from app.projects.models import StateCategory
 from app.projects.schemas import LabelSummaryOut, StateSummaryOut
 from app.rest import examples
-from app.rest.examples import Nested, Stamp, like
+from app.rest.examples import Nested, TimestampOut, like
 from app.rest.fields import (
     Choice,
     CreateSchema,
@@ -16,10 +16,10 @@ from app.rest.fields import (
     Identifier,
     Items,
     QueryFlag,
-    QueryMoment,
     QuerySchema,
     StrictSchema,
     Text,
+    Timestamp,
     Whole,
 )
 from app.tickets.creating import MOST_CHILDREN, MOST_RELATIONS
@@ -80,10 +80,10 @@ class TicketOut(Schema):
     labels = Items(Nested(LabelSummaryOut), required=True)
     due_date = Day(required=True, allow_none=True, metadata=like("2026-11-30"))
     rank = Text(required=True, metadata=like("60000000012V"))
-    created_at = Stamp(required=True)
-    updated_at = Stamp(required=True)
-    last_activity_at = Stamp(required=True)
-    deleted_at = Stamp(required=True, allow_none=True)
+    created_at = TimestampOut(required=True)
+    updated_at = TimestampOut(required=True)
+    last_activity_at = TimestampOut(required=True)
+    deleted_at = TimestampOut(required=True, allow_none=True)
     similar = Items(
         Nested(TicketSummaryOut),
         metadata={
@@ -91,7 +91,9 @@ class TicketOut(Schema):
             "tickets with a similar title, the closest first."
         },
     )
-    at = Stamp(metadata={"description": "In the answer to `at`: the time that was asked for."})
+    at = TimestampOut(
+        metadata={"description": "In the answer to `at`: the time that was asked for."}
+    )
     not_recorded = Items(
         Text(metadata=like("labels")),
         metadata={
@@ -275,7 +277,7 @@ class AllTicketFilters(TicketFilters):
 class TicketQuery(DeletedQuery):
     """Reading one ticket."""
 
-    at = QueryMoment(
+    at = Timestamp(
         metadata=like(
             "2026-11-20T19:23:58Z",
             "Answer the ticket as it was at this time, from the audit log: no ETag, and the fields "
@@ -294,7 +296,7 @@ class RelationOut(Schema):
     source_ticket_id = Identifier(required=True, metadata=like(examples.TICKET))
     target_ticket_id = Identifier(required=True, metadata=like(examples.EPIC))
     created_by_user_id = Identifier(required=True, metadata=like(examples.ADA))
-    created_at = Stamp(required=True)
+    created_at = TimestampOut(required=True)
 
 
 class RelationCreate(CreateSchema):
@@ -315,7 +317,7 @@ class WatcherOut(Schema):
 
     user_id = Identifier(required=True, metadata=like(examples.ADA))
     user = Nested(UserSummaryOut, required=True)
-    created_at = Stamp(required=True)
+    created_at = TimestampOut(required=True)
 
 
 class WatcherCreate(CreateSchema):
@@ -328,7 +330,7 @@ class EditOut(Schema):
     """A body that a comment had before."""
 
     body = Text(required=True, metadata=like("Done."))
-    edited_at = Stamp(required=True)
+    edited_at = TimestampOut(required=True)
 
 
 class ReactionOut(Schema):
@@ -350,9 +352,9 @@ class CommentOut(Schema):
     body = Text(required=True, metadata=like("Done, see the **log**."))
     edit_history = Items(Nested(EditOut), required=True)
     reactions = Items(Nested(ReactionOut), required=True)
-    created_at = Stamp(required=True)
-    updated_at = Stamp(required=True)
-    deleted_at = Stamp(required=True, allow_none=True)
+    created_at = TimestampOut(required=True)
+    updated_at = TimestampOut(required=True)
+    deleted_at = TimestampOut(required=True, allow_none=True)
 
 
 class CommentCreate(CreateSchema):

@@ -3,7 +3,7 @@
 from marshmallow import Schema
 
 from app.rest import examples
-from app.rest.examples import Stamp, like
+from app.rest.examples import TimestampOut, like
 from app.rest.fields import (
     Choice,
     CreateSchema,
@@ -13,10 +13,10 @@ from app.rest.fields import (
     PageQuery,
     QueryFlag,
     QueryInteger,
-    QueryMoment,
     QuerySchema,
     StrictSchema,
     Text,
+    Timestamp,
     Whole,
 )
 from app.webhooks.models import DeliveryStatus, WebhookForm
@@ -44,10 +44,10 @@ class WebhookOut(Schema):
     event_types = Items(Text(), required=True, metadata=like(["ticket.*"]))
     is_active = Flag(required=True, metadata=like(True))
     created_by_user_id = Identifier(required=True, metadata=like(examples.ADA))
-    last_success_at = Stamp(required=True, allow_none=True)
-    last_failure_at = Stamp(required=True, allow_none=True)
-    created_at = Stamp(required=True)
-    updated_at = Stamp(required=True)
+    last_success_at = TimestampOut(required=True, allow_none=True)
+    last_failure_at = TimestampOut(required=True, allow_none=True)
+    created_at = TimestampOut(required=True)
+    updated_at = TimestampOut(required=True)
     form = Choice(WebhookForm, required=True, metadata=like(WebhookForm.JSON))
     project_ids = Items(Identifier(), required=True, metadata=like([examples.PROJECT]))
 
@@ -125,15 +125,15 @@ class DeliveryOut(Schema):
     http_status = Whole(required=True, allow_none=True, metadata=like(204))
     duration_ms = Whole(required=True, metadata=like(87))
     error_message = Text(required=True, allow_none=True, metadata=like(None))
-    delivered_at = Stamp(required=True, allow_none=True, metadata=like(examples.MOMENT))
-    next_retry_at = Stamp(required=True, allow_none=True)
+    delivered_at = TimestampOut(required=True, allow_none=True, metadata=like(examples.MOMENT))
+    next_retry_at = TimestampOut(required=True, allow_none=True)
     request_id = Identifier(required=True, allow_none=True, metadata=like(examples.REQUEST))
-    created_at = Stamp(required=True)
+    created_at = TimestampOut(required=True)
 
 
 class DeliveryQuery(PageQuery):
     """The filters of the delivery log."""
 
     status = Choice(DeliveryStatus, metadata={"description": "Attempts with this outcome."})
-    since = QueryMoment(round_up=True, metadata={"description": "Attempts at this time or later."})
+    since = Timestamp(round_up=True, metadata={"description": "Attempts at this time or later."})
     attempt_min = QueryInteger(metadata={"description": "Attempts with this number or higher."})

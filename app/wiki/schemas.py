@@ -6,7 +6,7 @@ from marshmallow import Schema
 
 from app.accounts.schemas import UserSummaryOut
 from app.rest import examples
-from app.rest.examples import Nested, Stamp, like
+from app.rest.examples import Nested, TimestampOut, like
 from app.rest.fields import (
     CreateSchema,
     DeletedPageQuery,
@@ -51,9 +51,9 @@ class WikiPageRowOut(Schema):
     revision_number = Whole(required=True, metadata=like(1))
     created_by_user_id = Identifier(required=True, metadata=like(examples.ADA))
     updated_by_user_id = Identifier(required=True, metadata=like(examples.ADA))
-    created_at = Stamp(required=True)
-    updated_at = Stamp(required=True)
-    deleted_at = Stamp(required=True, allow_none=True)
+    created_at = TimestampOut(required=True)
+    updated_at = TimestampOut(required=True)
+    deleted_at = TimestampOut(required=True, allow_none=True)
 
 
 class WikiPageOut(WikiPageRowOut):
@@ -128,7 +128,7 @@ class WikiRevisionRowOut(Schema):
     summary = Text(required=True, metadata=like("The hosts"))
     author_user_id = Identifier(required=True, metadata=like(examples.ADA))
     author = Nested(UserSummaryOut, required=True)
-    created_at = Stamp(required=True)
+    created_at = TimestampOut(required=True)
 
 
 class WikiRevisionOut(WikiRevisionRowOut):
