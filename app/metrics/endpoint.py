@@ -87,13 +87,13 @@ def _of_database() -> Iterator[Metric]:
         size = session.scalar(text(_size_of_database())) or 0
     counts = {state: count for state, count, _ in entries}
     # An id holds the time at which the entry was written (core/ids.py).
-    oldest = min((created_ms(first) for _, _, first in entries), default=now_ms())
+    now = now_ms()
+    age = max(0, now - min((created_ms(first) for _, _, first in entries), default=now)) / 1000
     yield _gauge(
         "docket_outbox_entries",
         "Webhook deliveries waiting or being sent",
         *(({"state": state}, counts.get(state, 0)) for state in _WAITING),
     )
-    age = max(0, now_ms() - oldest) / 1000
     yield _gauge("docket_outbox_age_seconds", "Age of the oldest of them, 0 if none", ({}, age))
     yield _gauge("docket_mail_entries", "Emails waiting or being sent", ({}, waiting))
     yield _gauge("docket_mail_age_seconds", "Age of the oldest of them", ({}, waited_ms / 1000))

@@ -5,6 +5,7 @@ import re
 import signal
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import count
 
 import orjson
 import pytest
@@ -12,6 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from app import create_app
 from app.core import measuring
+from app.core.clock import now_ms
 from app.core.errors import Unavailable
 from app.core.logs import REDACTED
 from app.database.session import db, run_write
@@ -185,6 +187,11 @@ def test_the_database_and_its_lock_are_measured(measured, scraped, database):
     assert found["docket_database_collisions_total",] == 0
     version = f"version={measured.config['SETTINGS'].version}"
     assert found["docket_build_info", f"database={database.kind}", version] == 1
+
+
+def test_an_empty_outbox_has_no_age_however_slow_the_machine(measured, scraped, monkeypatch):
+    monkeypatch.setattr("app.metrics.endpoint.now_ms", count(now_ms(), 1000).__next__)
+    assert scraped()["docket_outbox_age_seconds",] == 0
 
 
 def test_the_depth_and_age_of_the_outbox(measured, scraped):
