@@ -137,10 +137,9 @@ def borrow_page(contexts: Contexts, seeded: Seeded, **options: Any) -> Iterator[
 
     Loading all scripts and styles anew takes three quarters of the time of a short test. The first
     page of a context stays open and empty: Chromium ends the process of a context without pages.
-    What cannot be taken back, such as a clock, needs ``open_page``. So does motion, reduced here:
-    to fade from page to page takes a third of the CPU time of drawing.
+    What cannot be taken back, such as a clock, needs ``open_page``.
     """
-    options = {"viewport": WIDE, "reduced_motion": "reduce", **options}
+    options.setdefault("viewport", WIDE)
     idle = contexts.idle.setdefault(repr(sorted(options.items())), [])
     if idle:
         context = idle.pop()
