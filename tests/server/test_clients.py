@@ -220,6 +220,7 @@ def test_an_abusive_address_hurts_no_other(tmp_path):
         end(served)
 
 
+@pytest.mark.quiet
 def test_liveness_does_not_wait_for_requests_that_wait_for_the_database(served):
     """More writers than places wait for the writer lock; the process still says that it lives."""
     body = b'{"username": "ada", "password": "wrong"}'
@@ -230,8 +231,7 @@ def test_liveness_does_not_wait_for_requests_that_wait_for_the_database(served):
         for _ in range(200):
             held.enter_context(closing(served.connect(head + body)))
         until(lambda: open_connections(served) >= 200)
-        # In their queue it would wait for minutes.
-        assert served.request("GET", "/healthz", timeout=10).status == 200
+        assert served.request("GET", "/healthz", timeout=2).status == 200
 
 
 def test_an_oversized_chunked_body_is_refused(served):
