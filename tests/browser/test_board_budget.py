@@ -70,14 +70,19 @@ def test_the_board_is_light_and_shifts_nothing(screen, query):
 def best_of(tries: int, once: Callable[[], float], allowed: float) -> None:
     """Hold the best to what an ordinary machine is allowed: the others measure what else it does.
 
-    The first that keeps to it is enough, unless figures are to be shown.
+    The first that keeps to it is enough, unless figures are to be shown. Each is held to the speed
+    that the machine had just then, which may change within a second.
     """
-    took: list[float] = []
-    while len(took) < tries and (SHOWS_FIGURES or not any(0 < one < allowed for one in took)):
-        took.append(once())
+    took: list[tuple[float, float]] = []
+    while len(took) < tries and (SHOWS_FIGURES or not any(kept_to(allowed, *one) for one in took)):
+        took.append((once(), slowness()))
     if SHOWS_FIGURES:
-        print([round(one) for one in took])
-    assert 0 < min(took) < allowed * slowness(), took
+        print([f"{milliseconds:.0f} at {slow:.2f}" for milliseconds, slow in took])
+    assert any(kept_to(allowed, *one) for one in took), took
+
+
+def kept_to(allowed: float, milliseconds: float, slow: float) -> bool:
+    return 0 < milliseconds < allowed * slow
 
 
 def test_the_first_paint_is_quick(screen):

@@ -1,16 +1,30 @@
 """Where a request is answered, and what it costs a rule to hold the event loop."""
 
-import time
-
 import pytest
 
 from app.core import lanes
 from app.core.lanes import Lane, LaneRequired, enter_rule, require, run
 
 
+class Clock:
+    """What the lanes use of the module time; it goes on only by ``sleep``."""
+
+    def __init__(self) -> None:
+        self.seconds = 1000.0
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+    def sleep(self, seconds: float) -> None:
+        self.seconds += seconds
+
+
 @pytest.fixture(autouse=True)
-def _none_is_off_the_loop(monkeypatch):
+def clock(monkeypatch):
     monkeypatch.setattr(lanes, "_off_loop", {})
+    clock = Clock()
+    monkeypatch.setattr(lanes, "time", clock)
+    return clock
 
 
 @pytest.mark.parametrize("here", Lane)
@@ -28,23 +42,28 @@ def test_outside_the_server_anything_may_wait():
     require(Lane.LONG)
 
 
-def hold_the_loop(rule, seconds):
-    enter_rule(rule)
-    time.sleep(seconds)
+TOO_LONG = lanes.LONGEST_ON_LOOP_SECONDS + 0.001
 
 
-def test_a_rule_that_held_the_loop_is_answered_by_threads_for_a_minute(monkeypatch):
-    run(Lane.LOOP, lambda: hold_the_loop("/quick", 0))
-    run(Lane.LOOP, lambda: hold_the_loop("/slow", lanes.LONGEST_ON_LOOP_SECONDS + 0.01))
+def test_a_rule_that_held_the_loop_is_answered_by_threads_for_a_minute(clock):
+    def hold_the_loop(rule, seconds):
+        enter_rule(rule)
+        clock.sleep(seconds)
+
+    run(Lane.LOOP, lambda: hold_the_loop("/quick", lanes.LONGEST_ON_LOOP_SECONDS - 0.001))
+    run(Lane.LOOP, lambda: hold_the_loop("/slow", TOO_LONG))
     run(Lane.LOOP, lambda: enter_rule("/quick"))
     with pytest.raises(LaneRequired):
         run(Lane.LOOP, lambda: enter_rule("/slow"))
     run(Lane.POOL, lambda: enter_rule("/slow"))
-    later = time.monotonic() + lanes.OFF_LOOP_SECONDS
-    monkeypatch.setattr(lanes.time, "monotonic", lambda: later)
+    clock.sleep(lanes.OFF_LOOP_SECONDS)
     run(Lane.LOOP, lambda: enter_rule("/slow"))
 
 
-def test_a_thread_may_take_long():
-    run(Lane.POOL, lambda: hold_the_loop("/slow", lanes.LONGEST_ON_LOOP_SECONDS + 0.01))
+def test_a_thread_may_take_long(clock):
+    def take_long():
+        enter_rule("/slow")
+        clock.sleep(TOO_LONG)
+
+    run(Lane.POOL, take_long)
     run(Lane.LOOP, lambda: enter_rule("/slow"))

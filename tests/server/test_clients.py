@@ -51,6 +51,7 @@ def chunked(*chunks, end=True):
     return LOGIN + b"Transfer-Encoding: chunked\r\n\r\n" + body + (b"0\r\n\r\n" if end else b"")
 
 
+@pytest.mark.quiet
 @pytest.mark.parametrize(
     "sent",
     [

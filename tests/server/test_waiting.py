@@ -22,6 +22,7 @@ def settings(migrated_url):
     return {"DATABASE_URL": migrated_url, "SECRET_KEY": KEY}
 
 
+@pytest.mark.quiet
 def test_a_comment_wakes_whom_it_concerns(settings, tmp_path):
     with serving(tmp_path / "instance", command=FORKED, THREADS=1, **settings) as served:
         office = Office(served)
@@ -43,6 +44,7 @@ def test_a_comment_wakes_whom_it_concerns(settings, tmp_path):
             assert news(other) == []
 
 
+@pytest.mark.quiet
 def test_other_processes_wake_within_a_second(settings, tmp_path):
     """The system spreads the connections over three workers."""
     with serving(tmp_path / "instance", command=FORKED, WORKERS=3, **settings) as served:
