@@ -1,5 +1,6 @@
 """Uploads of files: over the disk, with a limit and deadlines of their own."""
 
+import gc
 import io
 from functools import partial
 from threading import Event
@@ -9,6 +10,7 @@ import pytest
 from app.core.errors import RateLimited, RequestTimeout, Unavailable
 from app.serving import client_limits, uploads
 from tests.serving.conftest import LIMIT, Client, Wsgi, ask, read_failed
+from tests.support.serving import until
 
 pytestmark = pytest.mark.one_database
 
@@ -73,6 +75,36 @@ def test_a_slow_disk_loses_nothing_of_a_file(application, monkeypatch, slow):
     wsgi = Wsgi()
     ask(application(wsgi), Client(PART, b"the middle", last), **a_file())
     assert wsgi.bodies == [PART + b"the middlethe end"]
+
+
+class StuckFile(io.BytesIO):
+    """A file whose disk is stuck in a write until the answer was sent, and then has no room."""
+
+    def __init__(self, is_answered):
+        super().__init__()
+        self.is_answered, self.happened = is_answered, []
+
+    def write(self, _content):
+        until(self.is_answered)
+        self.happened.append("written")
+        raise OSError(28, "No space left on device")
+
+    def close(self):
+        self.happened.append("closed")
+        super().close()
+
+
+def test_a_file_that_is_given_up_is_closed_when_its_disk_lets_go(application, monkeypatch, caplog):
+    client = Client(PART, PART, more=True)
+    file = StuckFile(lambda: client.sent)
+    monkeypatch.setattr(uploads, "IN_MEMORY_BYTES", 1000)
+    monkeypatch.setattr(uploads, "LAST_BYTE_OF_FILE_SECONDS", 0.3)
+    monkeypatch.setattr(uploads.tempfile, "TemporaryFile", lambda **_: file)
+    with pytest.raises(RequestTimeout):
+        read_failed(application, client, **a_file())
+    assert file.happened == ["written", "closed"]
+    gc.collect()
+    assert caplog.messages == []
 
 
 @pytest.mark.parametrize("changed", [{"x-api-key": ""}, {"content-type": "application/json"}])
