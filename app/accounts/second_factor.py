@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from cryptography.exceptions import InvalidTag
 from sqlalchemy import delete, func, insert, select
 
 from app.accounts import credentials, messages, sessions, throttle, totp, user_refs
@@ -113,7 +112,7 @@ def _waiting(actor: Actor, factor: SecondFactor | None) -> bytes | None:
         return None
     if not 0 <= now_ms() - factor.created_at < SET_UP_MS:
         return None
-    return _decrypted(factor.sealed_secret, _set_up_context(actor))
+    return encryption.decrypt_or_none(factor.sealed_secret, _set_up_context(actor))
 
 
 @operation(Access.HUMAN)
@@ -311,22 +310,12 @@ def _wrong_code() -> InvalidField:
 
 def opened(factor: SecondFactor) -> bytes | None:
     """The secret; None where it was encrypted under another SECRET_KEY."""
-    return _decrypted(factor.sealed_secret, _context(factor.user_id))
-
-
-def _decrypted(sealed_secret: bytes, context: str) -> bytes | None:
-    try:
-        return encryption.decrypt(sealed_secret, context)
-    except InvalidTag:
-        return None
+    return encryption.decrypt_or_none(factor.sealed_secret, _context(factor.user_id))
 
 
 def under_previous_key(factor: SecondFactor) -> bool:
     """Whether only SECRET_KEY_PREVIOUS decrypts the secret."""
-    try:
-        return encryption.is_under_previous_key(factor.sealed_secret, _context(factor.user_id))
-    except InvalidTag:
-        return False
+    return encryption.is_under_previous_key(factor.sealed_secret, _context(factor.user_id))
 
 
 def seal_anew(user_id: str) -> bool:

@@ -39,9 +39,20 @@ def decrypt(sealed: bytes, context: str) -> bytes:
     return _opened(sealed, context)[1]
 
 
+def decrypt_or_none(sealed: bytes, context: str) -> bytes | None:
+    """As ``decrypt``; None where that raises InvalidTag."""
+    try:
+        return decrypt(sealed, context)
+    except InvalidTag:
+        return None
+
+
 def is_under_previous_key(sealed: bytes, context: str) -> bool:
-    """Whether only SECRET_KEY_PREVIOUS decrypts it; raises InvalidTag if neither does."""
-    return _opened(sealed, context)[0] != _secrets()[0]
+    """Whether SECRET_KEY_PREVIOUS decrypts it, and SECRET_KEY does not."""
+    try:
+        return _opened(sealed, context)[0] != _secrets()[0]
+    except InvalidTag:
+        return False
 
 
 def _opened(sealed: bytes, context: str) -> tuple[str, bytes]:

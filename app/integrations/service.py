@@ -5,7 +5,6 @@ import secrets
 from dataclasses import dataclass
 from typing import Any
 
-from cryptography.exceptions import InvalidTag
 from sqlalchemy import func, select
 
 from app.accounts import names
@@ -117,18 +116,12 @@ def sealed(connection_id: str, secret: str) -> bytes:
 
 def opened(connection: CodeConnection) -> bytes | None:
     """The secret; None where it was encrypted under another SECRET_KEY."""
-    try:
-        return encryption.decrypt(connection.sealed_secret, _context(connection.id))
-    except InvalidTag:
-        return None
+    return encryption.decrypt_or_none(connection.sealed_secret, _context(connection.id))
 
 
 def under_previous_key(connection: CodeConnection) -> bool:
     """Whether only SECRET_KEY_PREVIOUS decrypts the secret."""
-    try:
-        return encryption.is_under_previous_key(connection.sealed_secret, _context(connection.id))
-    except InvalidTag:
-        return False
+    return encryption.is_under_previous_key(connection.sealed_secret, _context(connection.id))
 
 
 def seal_anew(connection_id: str) -> bool:

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from cryptography.exceptions import InvalidTag
 from sqlalchemy import select
 
 from app.audit.service import Target, record
@@ -61,18 +60,12 @@ def opened(webhook: Webhook) -> bytes | None:
 
     It does not raise, so that one such webhook does not stop deliveries to the others.
     """
-    try:
-        return encryption.decrypt(webhook.sealed_secret, _context(webhook.id))
-    except InvalidTag:
-        return None
+    return encryption.decrypt_or_none(webhook.sealed_secret, _context(webhook.id))
 
 
 def under_previous_key(webhook: Webhook) -> bool:
     """Whether only SECRET_KEY_PREVIOUS decrypts the secret."""
-    try:
-        return encryption.is_under_previous_key(webhook.sealed_secret, _context(webhook.id))
-    except InvalidTag:
-        return False
+    return encryption.is_under_previous_key(webhook.sealed_secret, _context(webhook.id))
 
 
 def seal_anew(webhook_id: str) -> bool:

@@ -31,3 +31,14 @@ def test_another_context_or_secret_or_a_changed_byte_opens_nothing(app, monkeypa
     monkeypatch.setitem(app.config, "SECRET_KEY", "another secret key")
     with pytest.raises(InvalidTag):
         encryption.decrypt(sealed, "context")
+    assert encryption.decrypt_or_none(sealed, "context") is None
+
+
+def test_what_the_previous_secret_sealed_is_known(app, monkeypatch):
+    sealed, first = encryption.encrypt(b"content", "context"), app.config["SECRET_KEY"]
+    assert not encryption.is_under_previous_key(sealed, "context")
+    monkeypatch.setitem(app.config, "SECRET_KEY", "another secret key")
+    assert not encryption.is_under_previous_key(sealed, "context")
+    monkeypatch.setitem(app.config, "SECRET_KEY_FALLBACKS", [first])
+    assert encryption.is_under_previous_key(sealed, "context")
+    assert encryption.decrypt_or_none(sealed, "context") == b"content"
