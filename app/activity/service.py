@@ -14,9 +14,8 @@ from app.audit.receipt_answers import answered_receipt
 from app.core import text
 from app.core.actor import Access, Actor, operation
 from app.core.clock import iso
-from app.core.errors import NotFound
 from app.database.pagination import Page, page
-from app.database.session import AnyRow, AnySelect, by_id, session
+from app.database.session import AnyRow, AnySelect, by_id_or_not_found, session
 from app.projects import loaders as projects
 from app.tickets import loaders as tickets
 from app.tickets.models import Ticket
@@ -144,9 +143,7 @@ def get_event(actor: Actor, event_id: str, *, proof: bool = False) -> dict[str, 
 
     Raises NotFound.
     """
-    event = by_id(AuditEvent, event_id)
-    if event is None:
-        raise NotFound("audit_event", event_id)
+    event = by_id_or_not_found(AuditEvent, event_id, "audit_event")
     return {
         **events_json([event], actor)[0],
         "receipt": receipt_json(answered_receipt(event.id, event.receipt), event.ticket_id),

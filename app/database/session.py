@@ -33,7 +33,7 @@ from sqlalchemy.orm import DeclarativeBase, ORMExecuteState, Session
 from sqlalchemy.orm.exc import StaleDataError
 
 from app.core import measuring
-from app.core.errors import Unavailable
+from app.core.errors import NotFound, Unavailable
 from app.core.ids import as_uuid
 from app.core.lanes import Lane, current
 from app.database.compiled_statements import Compiled, Statement, compiled, run, wrapped
@@ -129,6 +129,14 @@ def by_id(model: type[Model], identifier: str) -> Model | None:
     """The row of this id; None if there is none, or if the text is not an id."""
     canonical = as_uuid(identifier)
     return session.get(model, canonical) if canonical is not None else None
+
+
+def by_id_or_not_found(model: type[Model], identifier: str, resource: str) -> Model:
+    """The row of this id; raises NotFound."""
+    row = by_id(model, identifier)
+    if row is None:
+        raise NotFound(resource, identifier)
+    return row
 
 
 @event.listens_for(Session, "before_flush")

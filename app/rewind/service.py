@@ -19,7 +19,7 @@ from app.audit.service import Recorded, collecting, undoing
 from app.core.actor import Access, Actor, operation
 from app.core.errors import Conflict, DomainError, InvalidField, NotFound
 from app.database.locks import Lock, acquire
-from app.database.session import by_id, savepoint, session
+from app.database.session import by_id, by_id_or_not_found, savepoint, session
 from app.rewind import file_parts, messages, others, text_parts, ticket_parts
 from app.rewind.others import (
     TARGET,
@@ -85,9 +85,7 @@ class RewindStep:
 
 def check_scope(actor: Actor, scope: RewindScope) -> None:
     """Raise NotFound for the user, InvalidField, or Conflict for what another person did."""
-    user = by_id(User, scope.user_id)
-    if user is None:
-        raise NotFound("user", scope.user_id)
+    user = by_id_or_not_found(User, scope.user_id, "user")
     if scope.since >= scope.until:
         raise InvalidField("until", "out_of_range", messages.UNTIL_BEFORE_SINCE)
     if len(scope.request_ids) > MOST_REQUESTS:

@@ -14,7 +14,7 @@ from app.audit.models import AuditEvent
 from app.core import text
 from app.core.actor import Actor
 from app.core.errors import NotFound
-from app.database.session import by_id, session
+from app.database.session import by_id, by_id_or_not_found, session
 from app.projects import labels, states, ticket_rows
 from app.projects import service as projects
 from app.projects.loaders import writable
@@ -44,9 +44,7 @@ def project_updated(actor: Actor, event: AuditEvent) -> Plan:
         return _template_changed(actor, project_id, changes[templates.CHANGED])
     if saved_views.CHANGED in changes:
         return _view_changed(actor, project_id, changes[saved_views.CHANGED])
-    project = by_id(Project, project_id)
-    if project is None:
-        raise NotFound("project", project_id)
+    project = by_id_or_not_found(Project, project_id, "project")
     return put_back(project, changes, partial(projects.update_project, actor, project_id))
 
 
@@ -116,9 +114,7 @@ def label_created(actor: Actor, event: AuditEvent) -> Plan:
 
 
 def label_updated(actor: Actor, event: AuditEvent) -> Plan:
-    label = by_id(Label, event.payload["label_id"])
-    if label is None:
-        raise NotFound("label", event.payload["label_id"])
+    label = by_id_or_not_found(Label, event.payload["label_id"], "label")
     update = partial(labels.update_label, actor, label.project_id, label.id)
     return put_back(label, event.payload["changes"], update)
 
@@ -162,9 +158,7 @@ def state_created(actor: Actor, event: AuditEvent) -> Plan:
 
 
 def state_updated(actor: Actor, event: AuditEvent) -> Plan:
-    state = by_id(WorkflowState, event.payload["state_id"])
-    if state is None:
-        raise NotFound("workflow_state", event.payload["state_id"])
+    state = by_id_or_not_found(WorkflowState, event.payload["state_id"], "workflow_state")
     update = partial(states.update_state, actor, state.project_id, state.id)
     return put_back(state, event.payload["changes"], update)
 

@@ -17,7 +17,7 @@ from app.audit.service import undoing
 from app.core.actor import Access, Actor, operation
 from app.core.errors import DomainError, Forbidden, NotFound
 from app.core.ids import as_uuid
-from app.database.session import by_id, savepoint, session
+from app.database.session import by_id, by_id_or_not_found, savepoint, session
 from app.undo import messages, projects, texts, tickets
 from app.undo.plans import Difference, Reversal, impossible
 
@@ -117,9 +117,7 @@ def undo_event(actor: Actor, event_id: str, *, force: bool = False) -> UndoOutco
     Raises NotFound, Conflict ``invariant_violation`` if it cannot be undone, and the errors of the
     verb that undoes it.
     """
-    event = by_id(AuditEvent, event_id)
-    if event is None:
-        raise NotFound("audit_event", event_id)
+    event = by_id_or_not_found(AuditEvent, event_id, "audit_event")
     return _undo(actor, event, force=force)
 
 

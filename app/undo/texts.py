@@ -7,8 +7,8 @@ from sqlalchemy import select
 from app.audit.catalogue import UNDO_OF
 from app.audit.models import AuditEvent
 from app.core.actor import Actor
-from app.core.errors import Forbidden, NotFound
-from app.database.session import by_id, session
+from app.core.errors import Forbidden
+from app.database.session import by_id, by_id_or_not_found, session
 from app.projects.models import Project
 from app.sticky_notes import service as notes
 from app.sticky_notes.models import StickyNote
@@ -57,9 +57,7 @@ def note_created(actor: Actor, event: AuditEvent) -> Plan:
 def note_updated(actor: Actor, event: AuditEvent) -> Plan:
     if "changes" not in event.payload:
         raise impossible(messages.NOTE_NOT_RECORDED)
-    note = by_id(StickyNote, event.target_id or "")
-    if note is None:
-        raise NotFound("sticky_note", event.target_id or "")
+    note = by_id_or_not_found(StickyNote, event.target_id or "", "sticky_note")
     return put_back(note, event.payload["changes"], partial(notes.update_note, actor, note.id))
 
 
@@ -117,10 +115,7 @@ def note_converted(actor: Actor, event: AuditEvent) -> Plan:
 
 def _comment(event: AuditEvent) -> Comment:
     comment_id = event.payload["comment_id"]
-    comment = by_id(Comment, comment_id)
-    if comment is None:
-        raise NotFound("comment", comment_id)
-    return comment
+    return by_id_or_not_found(Comment, comment_id, "comment")
 
 
 def comment_created(actor: Actor, event: AuditEvent) -> Plan:
@@ -154,10 +149,7 @@ comment_restored = deleting(_comment, comments.delete_comment)
 
 
 def _page(event: AuditEvent) -> WikiPage:
-    page = by_id(WikiPage, event.target_id or "")
-    if page is None:
-        raise NotFound("wiki_page", event.target_id or "")
-    return page
+    return by_id_or_not_found(WikiPage, event.target_id or "", "wiki_page")
 
 
 def page_created(actor: Actor, event: AuditEvent) -> Plan:

@@ -16,7 +16,7 @@ from app.core.ids import as_uuid
 from app.database.locks import Lock, acquire
 from app.database.pagination import Page
 from app.database.pagination import page as paginate
-from app.database.session import by_id, session
+from app.database.session import by_id, by_id_or_not_found, session
 from app.database.versions import apply_changes, duplicate_is_conflict, touch
 from app.projects import loaders as projects
 from app.wiki import links, loaders, messages, searching, slugs
@@ -217,9 +217,7 @@ def restore_page(actor: Actor, reference: str, *, project_id: str | None = None)
 
 def _deleted(reference: str, project_id: str | None) -> WikiPage:
     if as_uuid(reference) is not None:
-        page = by_id(WikiPage, reference)
-        if page is None:
-            raise NotFound("wiki_page", reference)
+        page = by_id_or_not_found(WikiPage, reference, "wiki_page")
         if not page.is_deleted:
             raise Conflict("invariant_violation", messages.not_deleted(page.slug))
         return page
