@@ -17,8 +17,8 @@ export function watchStream() {
 
 /** What a reader is in the middle of: an editor, an open form, an open menu, a press on its way. */
 function isBusy(place) {
-  if (place.classList.contains("htmx-request")) return true;
-  if (place.matches("[data-editor]") || place.querySelector("[data-editor], details[open]")) return true;
+  if (place.matches("[data-editor], .htmx-request")) return true;
+  if (place.querySelector("[data-editor], details[open], .htmx-request")) return true;
   return place.contains(document.activeElement) && document.activeElement.matches("input, textarea, select");
 }
 

@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.test_accessibility import findings, findings_in_both
+from tests.support.serving import until
 
 
 @pytest.fixture
@@ -63,6 +64,22 @@ def test_a_field_being_edited_is_left_alone_and_says_what_it_became(ticket, seed
     expect(note).to_contain_text("bot-dev-1 changed this")
     change(seeded, reference, body="")
     expect(note).to_have_count(0)
+
+
+def test_a_field_that_changes_while_its_editor_is_on_its_way_opens(ticket, seeded):
+    wide, reference = ticket
+    held = []
+
+    def hold(route):
+        held.append(route)
+
+    wide.page.route("**/fields/priority", hold)
+    wide.page.click("#edit-priority")
+    until(lambda: wide.page.evaluate("1") and held)
+    change(seeded, reference, priority="urgent", title="Renamed by a bot")
+    expect(wide.page.locator("h1")).to_have_text("Renamed by a bot")
+    held[0].continue_()
+    expect(wide.page.locator("#fact-priority [aria-pressed=true]")).to_contain_text("Urgent")
 
 
 def test_undo_by_key_takes_a_bots_change_back(ticket, seeded):
