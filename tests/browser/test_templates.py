@@ -51,6 +51,7 @@ def test_a_view_is_saved_and_a_template_used_on_a_phone(phone):
     menu.locator("summary").tap()
     menu.get_by_label("View name").fill("Urgent things")
     menu.get_by_role("button", name="Save").tap()
+    expect(menu.locator("a", has_text="Urgent things")).to_have_count(1)
     menu.locator("summary").tap()
     expect(menu.get_by_role("link", name="Urgent things")).to_be_in_viewport(ratio=1)
     assert phone.overflow() <= 0

@@ -66,6 +66,7 @@ def test_what_is_wrong_stands_beside_the_field_and_keeps_the_text(ticket):
     expect(wide.page.locator("#value-problem")).to_contain_text("Ticket DEMO-999 not found")
     expect(wide.page.locator("#value")).to_have_value("DEMO-999")
     wide.page.click("[data-cancel]")
+    expect(wide.page.locator(".picker")).to_have_count(0)
     wide.page.click("#edit-title")
     wide.page.fill("#value", "   ")
     wide.press("Enter")
