@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from app import registry
-from app.audit.catalogue import EVENTS
+from app.audit.event_types import EVENTS
 from app.bots.clients import CLIENTS
 from app.exporting import layout
 from app.tools.catalog import catalog

@@ -10,7 +10,7 @@ from app.accounts.bot_reads import events_seen
 from app.accounts.schemas import UserSummaryOut
 from app.activity import service
 from app.activity.service import ERROR, OK
-from app.audit.catalogue import EVENTS, Category
+from app.audit.event_types import EVENTS, Category
 from app.audit.reading_status import ReadStatus
 from app.core.actor import ActorKind
 from app.rest import examples

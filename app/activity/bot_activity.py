@@ -10,7 +10,7 @@ from app.accounts import identity
 from app.accounts.models import User, UserType
 from app.activity import messages
 from app.activity.service import OK, events_json, invocation_json, list_invocations
-from app.audit.catalogue import Category
+from app.audit.event_types import Category
 from app.audit.models import AuditEvent, BotUsage, ToolInvocation
 from app.core.actor import Access, Actor, authorize, operation
 from app.core.clock import HOUR_MS, now_ms

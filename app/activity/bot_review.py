@@ -10,7 +10,7 @@ from app.accounts.builders import UserSummary, user_summary
 from app.accounts.models import User
 from app.activity import messages
 from app.activity.bot_activity import bot_named
-from app.audit.catalogue import REVERSIBLE, UNDO_OF, Category
+from app.audit.event_types import REVERSIBLE, UNDO_OF, Category
 from app.audit.models import AuditEvent, ToolInvocation
 from app.audit.reading_status import lacks_reading, receipt_json
 from app.audit.receipt_answers import with_answers

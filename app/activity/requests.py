@@ -11,7 +11,7 @@ from app.accounts import user_refs
 from app.activity import messages
 from app.activity.sentences import in_words, in_words_of_many
 from app.activity.service import events_json, matching
-from app.audit.catalogue import may_be_undone
+from app.audit.event_types import may_be_undone
 from app.audit.models import AuditEvent
 from app.core.actor import Access, Actor, operation
 from app.core.clock import DAY_MS, iso

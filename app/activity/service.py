@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, select
 
 from app.accounts import user_refs
 from app.audit import checkpoints
-from app.audit.catalogue import Category
+from app.audit.event_types import Category
 from app.audit.models import AuditEvent, ToolInvocation
 from app.audit.reading_status import receipt_json
 from app.audit.receipt_answers import answered_receipt

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, cast
 
-from app.audit.catalogue import REVERSIBLE
+from app.audit.event_types import REVERSIBLE
 from app.core.actor import Actor
 from app.database.session import unit_values
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 from sqlalchemy import Table, insert
 
 from app.audit import receipt_answers, receipts
-from app.audit.catalogue import EVENTS, IMPORTED, UNDO_OF, Category
+from app.audit.event_types import EVENTS, IMPORTED, UNDO_OF, Category
 from app.audit.models import AuditEvent
 from app.core import ids
 from app.core.actor import SYSTEM, Actor, ActorKind
@@ -122,7 +122,7 @@ def on_record(listener: Listener) -> None:
 def record(actor: Actor, event_type: str, target: Target, /, **payload: Any) -> str:
     """Write an event in the current transaction and return its id.
 
-    Raises ValueError for a payload key that the catalogue does not name.
+    Raises ValueError for a payload key that the event type does not name.
     """
     kind = EVENTS[event_type]
     unknown = payload.keys() - set(kind.payload)

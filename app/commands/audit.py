@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from app.activity.service import events_json
 from app.audit import checkpoints
-from app.audit.catalogue import EVENTS
+from app.audit.event_types import EVENTS
 from app.audit.models import AuditEvent
 from app.commands import messages
 from app.core.actor import SYSTEM

@@ -15,7 +15,7 @@ from app.accounts.bot_reads import Shown, events_seen
 from app.accounts.models import User
 from app.activity import sentences
 from app.activity.service import events_json
-from app.audit.catalogue import EVENTS, IMPORTED, Category
+from app.audit.event_types import EVENTS, IMPORTED, Category
 from app.audit.models import AuditEvent
 from app.core.actor import Access, Actor, operation
 from app.core.clock import DAY_MS, MINUTE_MS, now_ms

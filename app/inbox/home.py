@@ -12,7 +12,7 @@ from sqlalchemy import and_, func, literal, or_, select, union, union_all
 
 from app.accounts.builders import UserSummary, user_summary
 from app.accounts.models import ReadMarker, User
-from app.audit.catalogue import Category
+from app.audit.event_types import Category
 from app.audit.models import AuditEvent
 from app.core import ids
 from app.core.actor import Access, Actor, ActorKind, operation

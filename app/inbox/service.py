@@ -35,7 +35,7 @@ from sqlalchemy.orm import aliased
 from app.accounts import personal
 from app.accounts.models import BotToken, Preferences, ReadMarker
 from app.activity.service import events_json
-from app.audit.catalogue import Category
+from app.audit.event_types import Category
 from app.audit.models import AuditEvent
 from app.core import ids
 from app.core.actor import Access, Actor, operation

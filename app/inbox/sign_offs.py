@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, ScalarSelect, select
 
 from app.accounts.builders import UserSummary, user_summary
 from app.accounts.models import User
-from app.audit.catalogue import Category
+from app.audit.event_types import Category
 from app.audit.models import AuditEvent
 from app.core.actor import Access, Actor, ActorKind, operation
 from app.core.errors import Conflict, InvalidField

@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Table, bindparam, func, or_, select, true
 
 from app.accounts import bot_reads
 from app.accounts.models import BotRead
-from app.audit.catalogue import Category
+from app.audit.event_types import Category
 from app.audit.models import AuditEvent
 from app.core.actor import Access, Actor, operation
 from app.core.clock import now_ms

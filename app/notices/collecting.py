@@ -10,7 +10,7 @@ from sqlalchemy import func, select, update
 
 from app.accounts.login import human_actor
 from app.accounts.models import User
-from app.audit.catalogue import Category
+from app.audit.event_types import Category
 from app.audit.models import AuditEvent
 from app.core.actor import Actor
 from app.core.clock import DAY_MS, MINUTE_MS, now_ms

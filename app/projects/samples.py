@@ -2,7 +2,7 @@
 
 from sqlalchemy import select
 
-from app.audit.catalogue import Category
+from app.audit.event_types import Category
 from app.audit.models import AuditEvent
 from app.core.actor import Access, Actor, operation
 from app.database.session import session

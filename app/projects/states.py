@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import select
 
-from app.audit.catalogue import UNDONE_AT_ONCE
+from app.audit.event_types import UNDONE_AT_ONCE
 from app.audit.service import Target, record
 from app.core import text
 from app.core.actor import Access, Actor, operation

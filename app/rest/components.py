@@ -9,7 +9,7 @@ from apispec.ext.marshmallow.common import make_schema_key
 from apispec.ext.marshmallow.openapi import OpenAPIConverter
 from marshmallow import Schema, fields
 
-from app.audit.catalogue import EVENTS, EventType
+from app.audit.event_types import EVENTS, EventType
 from app.rest.examples import Union
 from app.rest.fields import StrictSchema, instance
 

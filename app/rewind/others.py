@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, bindparam, case, func, or_, select, text
 from sqlalchemy.orm import InstrumentedAttribute
 
-from app.audit.catalogue import UNDO_OF
+from app.audit.event_types import UNDO_OF
 from app.audit.models import INDEXED_TARGETS, AuditEvent
 from app.database.columns import Id
 from app.database.session import AnyRow, Prepared, session

@@ -8,7 +8,7 @@ from sqlalchemy import Integer, and_, bindparam, case, literal_column, or_, sele
 
 from app.accounts.builders import UserSummary, user_summary
 from app.accounts.models import User, UserType
-from app.audit.catalogue import UNDO_OF, Category
+from app.audit.event_types import UNDO_OF, Category
 from app.audit.models import AuditEvent, ToolInvocation
 from app.audit.receipt_answers import with_answers
 from app.database.session import Prepared

@@ -11,7 +11,7 @@ from typing import Literal
 
 from sqlalchemy import Select, func, literal, select, tuple_
 
-from app.audit.catalogue import UNDONE_AT_ONCE
+from app.audit.event_types import UNDONE_AT_ONCE
 from app.audit.models import AuditEvent
 from app.audit.service import undoing
 from app.core.actor import Access, Actor, operation

@@ -4,7 +4,7 @@ from functools import partial
 
 from sqlalchemy import select
 
-from app.audit.catalogue import UNDO_OF
+from app.audit.event_types import UNDO_OF
 from app.audit.models import AuditEvent
 from app.core.actor import Actor
 from app.core.errors import Forbidden

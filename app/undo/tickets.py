@@ -4,7 +4,7 @@ from typing import Any, cast
 
 from sqlalchemy import select
 
-from app.audit.catalogue import UNDO_OF, Category
+from app.audit.event_types import UNDO_OF, Category
 from app.audit.models import AuditEvent
 from app.core import text
 from app.core.actor import Actor

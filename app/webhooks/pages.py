@@ -9,7 +9,7 @@ import orjson
 from flask import Blueprint, Response, g, request
 from sqlalchemy import select
 
-from app.audit.catalogue import EVENTS, SUBJECTS
+from app.audit.event_types import EVENTS, SUBJECTS
 from app.core.actor import Actor
 from app.core.clock import DAY_MS, HOUR_MS, now_ms
 from app.core.errors import Conflict, InvalidField

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from urllib3.util import parse_url
 
-from app.audit.catalogue import EVENTS
+from app.audit.event_types import EVENTS
 from app.core import text
 from app.core.errors import InvalidField
 from app.webhooks import messages

@@ -11,7 +11,7 @@ from sqlalchemy import select
 from app.activity import requests
 from app.activity.messages import MANY, NOTHING_SAID, SENTENCES
 from app.activity.sentences import OF_TICKETS, sentence
-from app.audit.catalogue import EVENTS
+from app.audit.event_types import EVENTS
 from app.audit.models import AuditEvent
 from app.audit.service import WORKSPACE_ID
 from app.core.clock import DAY_MS, iso, now_ms

@@ -1,11 +1,11 @@
-"""Recording events: with the change or not at all, append-only, and never beyond the catalogue."""
+"""Recording events: with the change or not at all, append-only, and never beyond its event type."""
 
 import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 from app.audit import service
-from app.audit.catalogue import EVENTS
+from app.audit.event_types import EVENTS
 from app.audit.service import WORKSPACE_ID, Target, record, record_separately
 from app.core import ids
 from app.core.actor import ANONYMOUS, SYSTEM, Actor, ActorKind

@@ -1,7 +1,7 @@
 """The code has exactly the endpoints, errors and events of the specification."""
 
 from app import registry
-from app.audit.catalogue import EVENTS
+from app.audit.event_types import EVENTS
 from app.core import errors
 from app.rest import refusals
 from app.rest.operations import path_of

@@ -6,7 +6,7 @@ import signal
 import pytest
 from sqlalchemy import select
 
-from app.audit.catalogue import UNDO_OF
+from app.audit.event_types import UNDO_OF
 from app.audit.models import AuditEvent
 from app.core.actor import Actor, ActorKind
 from app.core.clock import iso, now_ms

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from app.audit.catalogue import EVENTS, UNDO_OF
+from app.audit.event_types import EVENTS, UNDO_OF
 from app.core.actor import Actor, ActorKind
 from app.core.clock import now_ms
 from app.core.errors import Conflict, Forbidden, InvalidField, NotFound

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.audit.catalogue import REVERSIBLE, UNDO_OF
+from app.audit.event_types import REVERSIBLE, UNDO_OF
 from app.audit.service import undo_of
 from app.core.actor import Actor, ActorKind
 from app.core.errors import Conflict, Forbidden, InvalidField, NotFound
@@ -12,7 +12,7 @@ from tests.support.cast import in_app
 LONG = "one\n\ntwo\n"
 
 
-def test_the_catalogue_and_the_table_name_the_same_types():
+def test_the_event_types_and_the_table_are_the_same():
     assert set(REVERSALS) == REVERSIBLE
 
 

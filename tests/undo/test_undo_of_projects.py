@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.audit.catalogue import UNDO_OF
+from app.audit.event_types import UNDO_OF
 from app.core.actor import Actor, ActorKind
 from app.core.errors import Conflict, NotFound
 from app.undo.service import Ending, undo_event, undo_request

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.audit.catalogue import may_be_undone
+from app.audit.event_types import may_be_undone
 from app.core.errors import Forbidden
 from app.undo.service import Ending, undo_event
 from tests.support.cast import in_app

@@ -52,7 +52,7 @@ def test_the_keys_that_the_script_knows_are_in_the_one_table(ada):
     assert here <= {key for keys in shown for key in keys}
 
 
-def test_agents_read_what_the_catalogue_offers(ada, stranger, app):
+def test_agents_read_which_tools_there_are(ada, stranger, app):
     tools = app.config["TOOLS"].tools_listing
     base_url = app.config["SETTINGS"].base_url
     page = ada.get("/help/agents").text

@@ -10,7 +10,7 @@ from app.activity import bot_review, messages
 from app.activity.bot_review import References, Review
 from app.activity.pages.log import pages
 from app.activity.sentences import as_mapping, sentence
-from app.audit.catalogue import may_be_undone
+from app.audit.event_types import may_be_undone
 from app.audit.models import AuditEvent
 from app.database.session import reading
 from app.text.diff import Diff, compare

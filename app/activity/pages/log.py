@@ -26,7 +26,7 @@ from app.activity.pages.audit_filters import (
 )
 from app.activity.requests import HOUSEKEEPING, list_requests
 from app.activity.sentences import in_words
-from app.audit.catalogue import EVENTS, SUBJECTS, Category, may_be_undone
+from app.audit.event_types import EVENTS, SUBJECTS, Category, may_be_undone
 from app.audit.models import AuditEvent
 from app.audit.receipt_answers import answered_receipt
 from app.core.actor import Actor

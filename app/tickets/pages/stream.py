@@ -9,7 +9,7 @@ from typing import Any
 from flask import Response
 
 from app.accounts.builders import UserSummary
-from app.audit.catalogue import may_be_undone
+from app.audit.event_types import may_be_undone
 from app.audit.models import AuditEvent
 from app.core import ids
 from app.core.clock import MINUTE_MS
