@@ -17,7 +17,7 @@ from app.core.ids import request_id
 from app.database import schema
 from app.database.connect import engine_options, prepare
 from app.database.session import db
-from app.http.current import current_g, current_request, settings_at_hand
+from app.http.current import current_g, current_request, current_settings
 from app.http.flask_app import Docket, HideTokens, OrjsonProvider, add_missing
 from app.integrations import endpoint
 from app.mcp import blueprint as mcp
@@ -91,7 +91,7 @@ def _install_requests(app: Flask) -> None:
         request_id.set(state.request_id)
         request = current_request()
         host = request.environ.get("HTTP_HOST")
-        is_own_host = host is None or settings_at_hand().own_address.is_host(host)
+        is_own_host = host is None or current_settings().own_address.is_host(host)
         if not is_own_host and request.blueprint != health.name:
             raise RequestMisdirected
         rule = request.url_rule
@@ -102,7 +102,7 @@ def _install_requests(app: Flask) -> None:
     @app.after_request
     def headers(response: Response) -> Response:
         missing = {"X-Request-Id": current_g().request_id, **ALL_HEADERS}
-        if settings_at_hand().is_https:
+        if current_settings().is_https:
             missing |= HTTPS_HEADERS
         if response.mimetype == "application/json" or response.status_code == 204:
             missing["Cache-Control"] = "no-store"

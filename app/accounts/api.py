@@ -29,7 +29,7 @@ from app.core.errors import (
     PasswordUnchanged,
     RateLimited,
 )
-from app.http.current import settings_at_hand
+from app.http.current import current_settings
 from app.rest.fields import EmptyBody, PageQuery
 from app.rest.routing import NO_CONTENT, Answer, Api, Call, Caller, Cookie, created
 
@@ -72,7 +72,7 @@ def log_in(call: Call) -> Answer:
     If only single sign-on is allowed, this is 403 with the reason `password_login_off`.
     """
     opened = login.log_in(
-        call.actor, **call.body, peer=peer_of(call.client), settings=settings_at_hand()
+        call.actor, **call.body, peer=peer_of(call.client), settings=current_settings()
     )
     if isinstance(opened, LoginStep):
         raise login.code_required()
@@ -113,7 +113,7 @@ def me(call: Call) -> Answer:
 def change_password(call: Call) -> Answer:
     """Change your own password; all other sessions end."""
     users.change_password(
-        call.actor, **call.body, peer=peer_of(call.client), settings=settings_at_hand()
+        call.actor, **call.body, peer=peer_of(call.client), settings=current_settings()
     )
     return NO_CONTENT
 
@@ -145,7 +145,7 @@ def set_up_admin(call: Call) -> Answer:
     From another machine, or through a proxy, this needs the setup code that the server printed.
     """
     opened = setup.set_up_admin(
-        call.actor, **call.body, peer=peer_of(call.client), settings=settings_at_hand()
+        call.actor, **call.body, peer=peer_of(call.client), settings=current_settings()
     )
     return logged_in(opened, status=201)
 
@@ -186,7 +186,7 @@ def list_users(call: Call) -> Answer:
 )
 def create_user(call: Call) -> Answer:
     """Create a human."""
-    user = users.create_user(call.actor, **call.body, settings=settings_at_hand())
+    user = users.create_user(call.actor, **call.body, settings=current_settings())
     return created(human_json(user), f"/users/{user.id}")
 
 
@@ -208,6 +208,6 @@ def update_user(call: Call) -> Answer:
     sessions.
     """
     user = users.update_user(
-        call.actor, call.path["user_id"], **call.body, settings=settings_at_hand()
+        call.actor, call.path["user_id"], **call.body, settings=current_settings()
     )
     return Answer(human_json(user))

@@ -12,7 +12,7 @@ from flask import Request, Response
 from app.accounts import identity
 from app.config import Settings
 from app.core.clock import MINUTE_MS, now_ms
-from app.http.current import settings_at_hand
+from app.http.current import current_settings
 
 PROBE = "X-Docket-Probe"
 ARRIVED = "X-Docket-Arrived"
@@ -34,7 +34,7 @@ def report(request: Request, response: Response) -> None:
     probe = request.headers.get(PROBE)
     if probe is None:
         return
-    settings = settings_at_hand()
+    settings = current_settings()
     moment, _, signature = probe.partition(".")
     if not (moment.isascii() and moment.isdecimal() and len(moment) <= 15):
         return

@@ -10,7 +10,7 @@ from app.core.errors import DomainError
 from app.core.ids import request_id
 from app.database import schema
 from app.database.session import reading
-from app.http.current import settings_at_hand
+from app.http.current import current_settings
 
 
 @click.command("setup-admin")
@@ -39,11 +39,11 @@ def setup_admin(username: str | None, display_name: str | None, password: str | 
             username=username,
             password=password,
             display_name=display_name,
-            settings=settings_at_hand(),
+            settings=current_settings(),
         )
     except DomainError as error:
         raise click.ClickException(error.message) from error
-    click.echo(messages.admin_created(user.username, settings_at_hand().base_url))
+    click.echo(messages.admin_created(user.username, current_settings().base_url))
 
 
 @click.command("setup-code")
@@ -57,7 +57,7 @@ def setup_code() -> None:
         _check_open()
     except DomainError as error:
         raise click.ClickException(error.message) from error
-    click.echo(setup.code(settings_at_hand()))
+    click.echo(setup.code(current_settings()))
 
 
 def _check_open() -> None:

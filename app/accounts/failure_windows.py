@@ -19,7 +19,7 @@ from app.audit.service import Target, record
 from app.core.actor import ANONYMOUS
 from app.core.clock import MINUTE_MS, now_ms
 from app.database.session import is_postgresql, session
-from app.http.current import application
+from app.http.current import current_application
 
 EVENT = "auth.bot.failure"
 # Limits of one minute: further prefixes of a network share a window, and so do further keys.
@@ -78,7 +78,7 @@ class _Windows:
 
 
 def _windows() -> _Windows:
-    windows: _Windows = application().extensions.setdefault(EXTENSION, _Windows())
+    windows: _Windows = current_application().extensions.setdefault(EXTENSION, _Windows())
     return windows
 
 

@@ -25,7 +25,7 @@ from app.core.actor import ANONYMOUS, Actor, ActorKind
 from app.core.clock import MINUTE_MS, now_ms
 from app.core.errors import AmbiguousCredentials, Forbidden, InvalidCredentials, Unavailable
 from app.database.session import Prepared, run_write, session
-from app.http.current import current_g, current_request, settings_at_hand
+from app.http.current import current_g, current_request, current_settings
 from app.rest.routing import Caller
 
 log = logging.getLogger(__name__)
@@ -134,7 +134,7 @@ def is_cross_site(request: Request) -> bool:
     if fetch_site is not None:
         return fetch_site not in ("same-origin", "none")
     origin = request.headers.get("Origin")
-    return origin is not None and not settings_at_hand().own_address.is_origin(origin)
+    return origin is not None and not current_settings().own_address.is_origin(origin)
 
 
 def client(request: Request) -> Caller:
@@ -160,7 +160,7 @@ def _is_loopback(address: str) -> bool:
 
 def _forwarded_address(request: Request) -> str | None:
     """The address, without a port, that the outermost trusted proxy wrote, if one is trusted."""
-    trusted_proxies = settings_at_hand().trusted_proxies
+    trusted_proxies = current_settings().trusted_proxies
     if not trusted_proxies:
         return None
     hops = ",".join(request.headers.getlist("X-Forwarded-For")).split(",")
@@ -213,8 +213,8 @@ def _bot(row: Any) -> Actor:
         allowlist=frozenset(row.project_ids or ()),
         can_edit_global_wiki=bool(row.can_edit_global_wiki),
         token_id=row.token_id,
-        is_paused=row.paused_at is not None,
-        is_paused_alone=row.is_paused,
+        all_bots_paused=row.paused_at is not None,
+        this_bot_paused=row.is_paused,
     )
 
 
@@ -270,7 +270,7 @@ def resolve_session(cookie: str) -> Actor:
         user_id=row.user_id,
         username=row.username,
         display_name=row.display_name,
-        is_paused=row.paused_at is not None,
+        all_bots_paused=row.paused_at is not None,
         paused_bot=(row.paused_id, row.paused_username) if row.paused_id else None,
         session_id=row.id,
     )
@@ -281,13 +281,13 @@ def _expired(last_seen_at: int, expires_at: int) -> str | None:
     moment = now_ms()
     if moment >= expires_at:
         return "absolute"
-    idle_end = last_seen_at + settings_at_hand().session_idle_minutes * MINUTE_MS
+    idle_end = last_seen_at + current_settings().session_idle_minutes * MINUTE_MS
     return "idle" if moment >= idle_end else None
 
 
 def record_use(response: Response) -> Response:
     """Write the traces of this request's credential and clear a dead cookie."""
-    settings = settings_at_hand()
+    settings = current_settings()
     context = current_g()
     try:
         _bot_trace(context.pop("bot_seen", None), settings)

@@ -7,7 +7,7 @@ from app.accounts.pages import peer
 from app.accounts.schemas import ForgotPasswordBody
 from app.core.errors import NotFound, RateLimited
 from app.database.session import reading, run_write
-from app.http.current import current_request, settings_at_hand
+from app.http.current import current_request, current_settings
 from app.http.flask_app import FAILED, SEGMENT_KEY
 from app.mail import outbox
 from app.web.forms import Form, attempt, load_form
@@ -58,7 +58,7 @@ def request_reset() -> Response:
     form = load_form(ForgotPasswordBody)
 
     def ask() -> None:
-        invitations.request_reset(actor(), **form.data, peer=peer(), settings=settings_at_hand())
+        invitations.request_reset(actor(), **form.data, peer=peer(), settings=current_settings())
 
     try:
         if not attempt(form, ask):
@@ -73,7 +73,7 @@ def request_reset() -> Response:
 
 
 def _show_forgot(form: Form, status: int = 200) -> Response:
-    if not (outbox.is_on() and settings_at_hand().password_login):
+    if not (outbox.is_on() and current_settings().password_login):
         raise NotFound("page", "forgot-password")
     return page("accounts/forgot.html", form=form, status=status)
 

@@ -13,7 +13,7 @@ from app.core.clock import DAY_MS, HOUR_MS, now_ms
 from app.core.errors import Conflict, NotFound, RateLimited
 from app.core.logs import REDACTED
 from app.database.session import session
-from app.http.current import settings_at_hand
+from app.http.current import current_settings
 from app.mail import outbox, writing
 from app.mail.models import Mail, MailKind
 from app.mail.writing import Letter
@@ -74,7 +74,7 @@ def person_of(mail: Mail) -> User | None:
 
 
 def _confirmation(mail: Mail) -> Letter | None:
-    user, token, settings = person_of(mail), outbox.stored_token(mail), settings_at_hand()
+    user, token, settings = person_of(mail), outbox.stored_token(mail), current_settings()
     if user is None or user.email_confirmed_at is not None or token is None or _is_over(mail):
         return None
     return Letter(
@@ -90,7 +90,7 @@ def _confirmation(mail: Mail) -> Letter | None:
 
 
 def _changed(mail: Mail) -> Letter | None:
-    user, settings = session.get(User, mail.user_id), settings_at_hand()
+    user, settings = session.get(User, mail.user_id), current_settings()
     if user is None or user.email == mail.address:
         return None
     return Letter(
@@ -126,7 +126,7 @@ def _prepare_reset(mail: Mail) -> bool:
 
 
 def _reset(mail: Mail) -> Letter | None:
-    user, link, settings = person_of(mail), _password_link(mail), settings_at_hand()
+    user, link, settings = person_of(mail), _password_link(mail), current_settings()
     if user is None or user.email_confirmed_at is None or link is None:
         return None
     return Letter(
@@ -139,7 +139,7 @@ def _reset(mail: Mail) -> Letter | None:
 
 
 def _invitation(mail: Mail) -> Letter | None:
-    user, link, settings = person_of(mail), _password_link(mail), settings_at_hand()
+    user, link, settings = person_of(mail), _password_link(mail), current_settings()
     if user is None or user.password_hash is not None or link is None:
         return None
     return Letter(
@@ -156,7 +156,7 @@ def _password_link(mail: Mail) -> str | None:
     token = outbox.stored_token(mail)
     if token is None or password_links.owner_of(token) is None:
         return None
-    return f"{settings_at_hand().base_url}/password/{token}"
+    return f"{current_settings().base_url}/password/{token}"
 
 
 def _is_over(mail: Mail) -> bool:

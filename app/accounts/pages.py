@@ -14,7 +14,7 @@ from app.accounts.schemas import ChangePasswordBody, CodeBody, LoginBody, SetupB
 from app.accounts.sessions import OpenedSession, Peer
 from app.core.errors import Forbidden, InvalidCredentials, NotFound, RateLimited
 from app.database.session import reading
-from app.http.current import settings_at_hand
+from app.http.current import current_settings
 from app.mail import outbox
 from app.web import choices, guard
 from app.web.forms import Form, attempt, load_form
@@ -50,7 +50,7 @@ def set_up() -> Response:
     is_done = attempt(
         form,
         lambda: opened.append(
-            setup.set_up_admin(actor(), **form.data, peer=peer(), settings=settings_at_hand())
+            setup.set_up_admin(actor(), **form.data, peer=peer(), settings=current_settings())
         ),
     )
     # The first steps (``app/sample``) follow.
@@ -119,12 +119,12 @@ def _log_in_with(form: Form, *, is_step: bool) -> OpenedSession | LoginStep:
             **form.data,
             step=step if is_step else None,
             peer=peer(),
-            settings=settings_at_hand(),
+            settings=current_settings(),
         )
     if not is_step:
-        return login.log_in(actor(), **form.data, peer=peer(), settings=settings_at_hand())
+        return login.log_in(actor(), **form.data, peer=peer(), settings=current_settings())
     return login.finish_login(
-        actor(), step=step, code=form.data["code"], peer=peer(), settings=settings_at_hand()
+        actor(), step=step, code=form.data["code"], peer=peer(), settings=current_settings()
     )
 
 
@@ -140,7 +140,7 @@ def _ask_code(form: Form, target: str, person: User | None, status: int = 200) -
     site = None
     if person is not None:
         with reading():
-            site = passkeys.usable_at(settings_at_hand(), person.id)
+            site = passkeys.usable_at(current_settings(), person.id)
     return page("accounts/login_code.html", form=form, next=target, site=site, status=status)
 
 
@@ -153,7 +153,7 @@ def show_login(form: Form, target: str, status: int = 200, wait: int = 0) -> Res
     if is_htmx():
         return partial("accounts/again.html", form=form, status=status, **ways)
     with reading():
-        site = passkeys.usable_at(settings_at_hand())
+        site = passkeys.usable_at(current_settings())
     return page(
         "accounts/login.html",
         form=form,
@@ -168,7 +168,7 @@ def show_login(form: Form, target: str, status: int = 200, wait: int = 0) -> Res
 
 def ways_to_log_in() -> dict[str, Any]:
     """Whether people log in at a provider, and with a password."""
-    settings = settings_at_hand()
+    settings = current_settings()
     return {"by_provider": bool(settings.oidc_issuer), "by_password": settings.password_login}
 
 
@@ -198,7 +198,7 @@ def set_cookie(response: Response, name: str, value: str, max_age: int) -> None:
         value,
         max_age=max_age,
         httponly=True,
-        secure=settings_at_hand().cookie_secure,
+        secure=current_settings().cookie_secure,
         samesite="Lax",
     )
 
@@ -210,7 +210,7 @@ def log_out() -> Response:
         write(login.log_out)
     response = go("/login")
     response.delete_cookie(
-        COOKIE, httponly=True, secure=settings_at_hand().cookie_secure, samesite="Lax"
+        COOKIE, httponly=True, secure=current_settings().cookie_secure, samesite="Lax"
     )
     # Text that scripts keep in the browser is cleared too.
     response.headers["Clear-Site-Data"] = '"storage"'
@@ -232,7 +232,7 @@ def _show_profile(
     with reading():
         user, _ = users.current_user(actor())
         session_count = len(sessions.list_own(actor()))
-        has_passkeys = passkeys.usable_at(settings_at_hand(), actor().id) is not None
+        has_passkeys = passkeys.usable_at(current_settings(), actor().id) is not None
         is_told = personal.choices_of(actor().id).get(personal.TAKING_PART) != "off"
     ended = request.args.get("ended", "")
     return page(
@@ -245,7 +245,7 @@ def _show_profile(
         email_form=email_form,
         sends_mail=outbox.is_on(),
         password_form=password_form,
-        by_provider=bool(settings_at_hand().oidc_issuer),
+        by_provider=bool(current_settings().oidc_issuer),
         saved=request.args.get("saved", ""),
         ended=int(ended) if ended.isascii() and ended.isdigit() and len(ended) < 5 else 0,
         status=status,
@@ -277,7 +277,7 @@ def save_name() -> Response:
     form = load_form(UserPatch, keep_empty=True)
     fields = {"display_name": form.data.get("display_name", "")}
     is_done = attempt(
-        form, lambda: users.update_user(actor(), actor().id, settings=settings_at_hand(), **fields)
+        form, lambda: users.update_user(actor(), actor().id, settings=current_settings(), **fields)
     )
     return go("/profile?saved=name") if is_done else _show_profile(name_form=form, status=422)
 
@@ -288,7 +288,7 @@ def save_email() -> Response:
     email = form.data.get("email") or None
     is_done = attempt(
         form,
-        lambda: users.update_user(actor(), actor().id, settings=settings_at_hand(), email=email),
+        lambda: users.update_user(actor(), actor().id, settings=current_settings(), email=email),
     )
     return go("/profile?saved=email") if is_done else _show_profile(email_form=form, status=422)
 
@@ -306,7 +306,7 @@ def save_password() -> Response:
     is_done = attempt(
         form,
         lambda: ended.append(
-            users.change_password(actor(), **form.data, peer=peer(), settings=settings_at_hand())
+            users.change_password(actor(), **form.data, peer=peer(), settings=current_settings())
         ),
     )
     if not is_done:
@@ -318,7 +318,7 @@ def save_password() -> Response:
 def session_list() -> Response:
     with reading():
         own = sessions.list_own(actor())
-        has_passkeys = passkeys.usable_at(settings_at_hand(), actor().id) is not None
+        has_passkeys = passkeys.usable_at(current_settings(), actor().id) is not None
     shown = [
         {
             "id": row.id,

@@ -21,7 +21,7 @@ from app.core.errors import (
     NotFound,
     RateLimited,
 )
-from app.http.current import settings_at_hand
+from app.http.current import current_settings
 from app.rest.fields import EmptyBody, PageQuery
 from app.rest.routing import NO_CONTENT, Answer, Api, Call, created
 
@@ -52,7 +52,7 @@ def begin_login(call: Call) -> Answer:
     403 with the reason `passkeys_unavailable` if BASE_URL is an IP address or not https, and with
     `password_login_off` if only single sign-on is allowed.
     """
-    return _begun(passkey_login.begin(call.actor, settings=settings_at_hand()))
+    return _begun(passkey_login.begin(call.actor, settings=current_settings()))
 
 
 @api.route(
@@ -73,7 +73,7 @@ def log_in(call: Call) -> Answer:
     not accepted is 401 with the reason `passkey_invalid`, an expired challenge `passkey_over`.
     """
     opened = passkey_login.log_in(
-        call.actor, **call.body, peer=peer_of(call.client), settings=settings_at_hand()
+        call.actor, **call.body, peer=peer_of(call.client), settings=current_settings()
     )
     return logged_in(opened)
 
@@ -109,7 +109,7 @@ def begin_adding(call: Call) -> Answer:
     """
     return _begun(
         passkeys.begin_adding(
-            call.actor, **call.body, peer=peer_of(call.client), settings=settings_at_hand()
+            call.actor, **call.body, peer=peer_of(call.client), settings=current_settings()
         )
     )
 
@@ -127,7 +127,7 @@ def begin_adding(call: Call) -> Answer:
 )
 def add(call: Call) -> Answer:
     """Add the passkey that your browser created. It must verify you by PIN or fingerprint."""
-    passkey = passkeys.add(call.actor, **call.body, settings=settings_at_hand())
+    passkey = passkeys.add(call.actor, **call.body, settings=current_settings())
     return created(passkey_json(passkey), f"{OWN}/{passkey.id}")
 
 
@@ -162,7 +162,7 @@ def remove(call: Call) -> Answer:
         call.path["passkey_id"],
         **call.body,
         peer=peer_of(call.client),
-        settings=settings_at_hand(),
+        settings=current_settings(),
     )
     return NO_CONTENT
 

@@ -7,7 +7,7 @@ from app.accounts.pages import peer
 from app.accounts.passkey_schemas import PasskeyCreate, PasskeyPatch
 from app.accounts.schemas import CurrentPasswordBody
 from app.database.session import reading
-from app.http.current import settings_at_hand
+from app.http.current import current_settings
 from app.web.forms import Form, attempt, load_form, submit
 from app.web.guard import actor
 from app.web.render import go, page
@@ -24,7 +24,7 @@ def index() -> Response:
 
 
 def _show(form: Form, status: int = 200) -> Response:
-    settings = settings_at_hand()
+    settings = current_settings()
     with reading():
         own = passkeys.list_own(actor(), limit=passkeys.MOST, cursor=None).data
         asks_code = second_factor.is_enabled(actor().id)
@@ -47,7 +47,7 @@ def add() -> Response:
     form = load_form(PasskeyCreate)
     # What the page has fields for; a problem of anything else stands above them.
     form.shown = frozenset({"name"})
-    settings = settings_at_hand()
+    settings = current_settings()
     is_done = attempt(form, lambda: passkeys.add(actor(), **form.data, settings=settings))
     return go(f"{PASSKEYS}?saved=added") if is_done else _show(form, 422)
 
@@ -85,7 +85,7 @@ def rename(passkey_id: str) -> Response:
 @pages.post(f"{ONE}/remove")
 def remove(passkey_id: str) -> Response:
     form = load_form(CurrentPasswordBody)
-    settings = settings_at_hand()
+    settings = current_settings()
     is_done = attempt(
         form,
         lambda: passkeys.remove(actor(), passkey_id, **form.data, peer=peer(), settings=settings),

@@ -13,7 +13,7 @@ from app.accounts.sessions import OpenedSession
 from app.core.actor import Actor
 from app.core.errors import Conflict, InvalidField, NotFound
 from app.database.session import reading
-from app.http.current import current_request, settings_at_hand
+from app.http.current import current_request, current_settings
 from app.http.flask_app import SEGMENT_KEY
 from app.mail import outbox
 from app.web.forms import Form, attempt, load_form, submit
@@ -72,7 +72,7 @@ def issue_link(user_id: str) -> Response:
 def set_active(user_id: str) -> Response:
     is_active = request.form.get("is_active") == "true"
     try:
-        users.update_user(actor(), user_id, settings=settings_at_hand(), is_active=is_active)
+        users.update_user(actor(), user_id, settings=current_settings(), is_active=is_active)
     except Conflict as error:
         return _show(Form(), refused=error.message, status=409)
     return go(safe_next(request.form.get("back", PEOPLE)))
@@ -126,15 +126,15 @@ def _show(
 
 def ways_to_invite() -> dict[str, Any]:
     """Whether a new person chooses a password, and whether a link to do so can be mailed."""
-    by_password = settings_at_hand().password_login
+    by_password = current_settings().password_login
     return {"by_password": by_password, "sends_mail": by_password and outbox.is_on()}
 
 
 def link_of(issued: IssuedLink) -> dict[str, Any]:
     """The context of ``accounts/_link.html``; a response that shows the secret is marked."""
-    is_shown = issued.mailed_to is None and settings_at_hand().password_login
+    is_shown = issued.mailed_to is None and current_settings().password_login
     with reading():
-        has_passkeys = passkeys.usable_at(settings_at_hand(), issued.user.id) is not None
+        has_passkeys = passkeys.usable_at(current_settings(), issued.user.id) is not None
     g.shows_secret = is_shown
     return {
         "mailed_to": issued.mailed_to,
@@ -142,7 +142,7 @@ def link_of(issued: IssuedLink) -> dict[str, Any]:
         "username": issued.user.username,
         "is_invitation": issued.user.password_hash is None,
         "has_passkeys": has_passkeys,
-        "address": f"{settings_at_hand().base_url}/password/{issued.token}" if is_shown else "",
+        "address": f"{current_settings().base_url}/password/{issued.token}" if is_shown else "",
         "ends_at": issued.expires_at,
     }
 
@@ -171,7 +171,7 @@ def save_choice(token: str) -> Response:
                 token=_token(token),
                 **form.data,
                 peer=peer(),
-                settings=settings_at_hand(),
+                settings=current_settings(),
             )
         )
 
@@ -188,7 +188,7 @@ def _token(fallback: str) -> str:
 
 
 def _ask(token: str, form: Form, status: int = 200) -> Response:
-    owner = invitations.link_owner(actor(), token=token, peer=peer(), settings=settings_at_hand())
+    owner = invitations.link_owner(actor(), token=token, peer=peer(), settings=current_settings())
     return page("accounts/choose.html", owner=owner, form=form, status=status)
 
 

@@ -25,7 +25,7 @@ from app.core import ids
 from app.core.clock import now_ms
 from app.database.locks import database_ms
 from app.database.session import is_postgresql, reading, run_write, session
-from app.http.current import application
+from app.http.current import current_application
 
 # The key of ``app.extensions`` under which the process keeps its notes.
 EXTENSION = "docket_read_notes"
@@ -242,9 +242,9 @@ def _merge(reads: Reads, key: tuple[str, str], seen: Shown) -> None:
 
 
 def notes() -> Notes:
-    found = application().extensions.get(EXTENSION)
+    found = current_application().extensions.get(EXTENSION)
     if found is None:
-        found = application().extensions.setdefault(EXTENSION, Notes())
+        found = current_application().extensions.setdefault(EXTENSION, Notes())
     kept: Notes = found
     return kept
 

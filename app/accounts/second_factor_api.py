@@ -11,7 +11,7 @@ from app.accounts.schemas import (
     SecondFactorStatusOut,
 )
 from app.core.errors import Conflict, CurrentPasswordInvalid, InvalidField, RateLimited
-from app.http.current import settings_at_hand
+from app.http.current import current_settings
 from app.rest.routing import NO_CONTENT, Answer, Api, Call
 
 OWN = "/users/me/totp"
@@ -46,7 +46,7 @@ def set_up(call: Call) -> Answer:
     Confirm it in the same session within ten minutes.
     """
     made = second_factor.set_up(
-        call.actor, **call.body, peer=peer_of(call.client), settings=settings_at_hand()
+        call.actor, **call.body, peer=peer_of(call.client), settings=current_settings()
     )
     return Answer({"secret": made.secret, "otpauth_uri": made.address})
 
@@ -81,7 +81,7 @@ def confirm(call: Call) -> Answer:
 def make_recovery_codes(call: Call) -> Answer:
     """Replace your recovery codes. The old ones stop working."""
     codes = second_factor.make_recovery_codes(
-        call.actor, **call.body, peer=peer_of(call.client), settings=settings_at_hand()
+        call.actor, **call.body, peer=peer_of(call.client), settings=current_settings()
     )
     return Answer({"recovery_codes": codes})
 
@@ -99,7 +99,7 @@ def make_recovery_codes(call: Call) -> Answer:
 def disable(call: Call) -> Answer:
     """Turn off your two-factor authentication."""
     second_factor.disable(
-        call.actor, **call.body, peer=peer_of(call.client), settings=settings_at_hand()
+        call.actor, **call.body, peer=peer_of(call.client), settings=current_settings()
     )
     return NO_CONTENT
 

@@ -10,7 +10,7 @@ from app.accounts.schemas import CodeBody, CurrentPasswordBody, PasswordAndCodeB
 from app.accounts.second_factor import NewFactor
 from app.core.errors import Conflict
 from app.database.session import reading
-from app.http.current import settings_at_hand
+from app.http.current import current_settings
 from app.web.forms import Form, attempt, load_form, submit
 from app.web.guard import actor
 from app.web.render import go, page
@@ -37,7 +37,7 @@ def _show(form: Form | None = None, status: int = 200) -> Response:
 def set_up() -> Response:
     form = load_form(CurrentPasswordBody)
     made: list[NewFactor] = []
-    settings = settings_at_hand()
+    settings = current_settings()
     is_done = attempt(
         form,
         lambda: made.append(
@@ -81,7 +81,7 @@ def confirm() -> Response:
     if is_done:
         return _codes(codes, is_new=True)
     with reading():
-        waiting = second_factor.pending(actor(), settings=settings_at_hand())
+        waiting = second_factor.pending(actor(), settings=current_settings())
     return _ask(waiting, form, 422) if waiting is not None else go(TWO_FACTOR)
 
 
@@ -95,7 +95,7 @@ def _codes(codes: list[str], *, is_new: bool) -> Response:
 def make_recovery_codes() -> Response:
     form = load_form(PasswordAndCodeBody)
     codes: list[str] = []
-    settings = settings_at_hand()
+    settings = current_settings()
     is_done = attempt(
         form,
         lambda: codes.extend(
@@ -108,7 +108,7 @@ def make_recovery_codes() -> Response:
 @pages.post(f"{TWO_FACTOR}/disable")
 def disable() -> Response:
     form = load_form(PasswordAndCodeBody)
-    settings = settings_at_hand()
+    settings = current_settings()
     is_done = attempt(
         form,
         lambda: second_factor.disable(actor(), **form.data, peer=peer(), settings=settings),

@@ -13,7 +13,7 @@ from app.audit.models import AuditEvent
 from app.config import Settings
 from app.core.actor import ActorKind
 from app.database.session import AnyRow, session
-from app.http.current import settings_at_hand
+from app.http.current import current_settings
 from app.projects.models import Project
 from app.tickets.models import Ticket
 from app.web.wiki_addresses import address_of
@@ -49,7 +49,7 @@ def messages_about(audit_event_ids: Sequence[str]) -> dict[str, ChatMessage]:
     """The messages about these events; needs a unit of work."""
     rows = session.execute(_EVENTS, {"ids": list(set(audit_event_ids))}).all()
     events = in_words(_without_addresses(as_mapping(row.AuditEvent), row) for row in rows)
-    settings = settings_at_hand()
+    settings = current_settings()
     return {
         row.AuditEvent.id: _message(row, event["sentence"], settings)
         for row, event in zip(rows, events, strict=True)

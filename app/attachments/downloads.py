@@ -9,7 +9,7 @@ from app.core.errors import NotFound, Unavailable
 from app.files.images import THUMBNAIL_TYPE
 from app.files.models import StoredFile
 from app.files.store import ContentMissing, store_of
-from app.http.current import settings_at_hand
+from app.http.current import current_settings
 from app.http.sending import Download
 
 log = logging.getLogger(__name__)
@@ -27,7 +27,7 @@ def thumbnail_of(seen: SeenFile) -> Download:
     if file.thumbnail_sha256 is None:
         raise NotFound("thumbnail", file.id)
     try:
-        size = store_of(settings_at_hand()).size(file.thumbnail_sha256)
+        size = store_of(current_settings()).size(file.thumbnail_sha256)
     except ContentMissing as error:
         raise _missing(file) from error
     return _download(file, file.thumbnail_sha256, size, THUMBNAIL_TYPE)
@@ -39,7 +39,7 @@ def _missing(file: StoredFile) -> Unavailable:
 
 
 def _download(file: StoredFile, sha256: str, size: int, image_type: str | None) -> Download:
-    store = store_of(settings_at_hand())
+    store = store_of(current_settings())
 
     def read(start: int, length: int) -> Iterator[bytes]:
         try:

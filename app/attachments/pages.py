@@ -14,7 +14,7 @@ from app.database.session import reading
 from app.files.adding import FIELD, PreparedFile
 from app.files.listing import ListedFile
 from app.files.store import incoming
-from app.http.current import current_request, settings_at_hand
+from app.http.current import current_request, current_settings
 from app.http.multipart import ReceivedFile, received_form
 from app.http.sending import Download, send
 from app.projects.loaders import visible
@@ -110,7 +110,7 @@ def add_to_page(page_id: str) -> Response:
 def _add(prepare: Prepare, add: Add, reference: str) -> None:
     """Receive the file of this form and add it. Raises what refuses that."""
     require(Lane.LONG)
-    settings = settings_at_hand()
+    settings = current_settings()
     folder, most = incoming(settings), settings.files_max_bytes
     with received_form(current_request(), folder, most) as form:
         if FIELD not in form.files or not form.files[FIELD].name:
@@ -121,7 +121,7 @@ def _add(prepare: Prepare, add: Add, reference: str) -> None:
 
 def _in_words(error: DomainError) -> str:
     if isinstance(error, RequestTooLarge):
-        most = settings_at_hand().files_max_bytes // 2**20
+        most = current_settings().files_max_bytes // 2**20
         return messages.too_large(most)
     return messages.SELECT_A_FILE if isinstance(error, RequestInvalid) else error.message
 

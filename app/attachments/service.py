@@ -15,7 +15,7 @@ from app.files import adding
 from app.files.adding import PreparedFile
 from app.files.listing import FILES, described, files_json
 from app.files.models import FileContent, StoredFile
-from app.http.current import settings_at_hand
+from app.http.current import current_settings
 from app.http.multipart import ReceivedFile
 from app.tickets import loaders as tickets
 from app.tickets import runaways
@@ -48,7 +48,7 @@ def prepare_for(
             place(actor, reference)
     except DomainError:
         return None
-    return adding.prepare(settings_at_hand(), received)
+    return adding.prepare(current_settings(), received)
 
 
 def prepare_for_ticket(actor: Actor, reference: str, file: ReceivedFile) -> PreparedFile | None:
@@ -100,7 +100,7 @@ def _add(
     if prepared is None:
         # It could not be added when it was prepared, and can now.
         raise Unavailable
-    settings = settings_at_hand()
+    settings = current_settings()
     adding.require_room(settings, prepared)
     file = adding.insert_file(settings, prepared, uploader_user_id=actor.id, **place)
     if file.ticket_id is not None:
@@ -123,7 +123,7 @@ def import_files(actor: Actor, reference: str, imported: Sequence[ImportedFile])
     """Add files that a ticket had in another tracker. Raises InvalidField ``quota_exceeded``."""
     ticket = tickets.writable(actor, reference)
     target = tickets.target(ticket)
-    settings = settings_at_hand()
+    settings = current_settings()
     adding.require_room(settings, *(one.prepared for one in imported))
     for one in imported:
         file = adding.insert_file(

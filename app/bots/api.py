@@ -5,7 +5,7 @@ from app.accounts.schemas import BotOut
 from app.bots import service
 from app.bots.schemas import BotCreate, BotPatch, BotWithTokenOut
 from app.core.errors import Conflict, InvalidField, NotFound
-from app.http.current import settings_at_hand
+from app.http.current import current_settings
 from app.rest.fields import EmptyBody, PageQuery
 from app.rest.routing import NO_CONTENT, Answer, Api, Call, created
 
@@ -48,7 +48,7 @@ def list_bots(call: Call) -> Answer:
 )
 def create_bot(call: Call) -> Answer:
     """Create a bot and its first token; the token is shown only in this response."""
-    issued = service.create_bot(call.actor, **call.body, settings=settings_at_hand())
+    issued = service.create_bot(call.actor, **call.body, settings=current_settings())
     return created(_with_token(issued), f"/bots/{issued.user.id}")
 
 

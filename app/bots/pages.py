@@ -19,7 +19,7 @@ from app.core.clock import HOUR_MS, now_ms
 from app.core.errors import Conflict, Gone, InvalidField, NotFound
 from app.core.ids import as_uuid
 from app.database.session import Prepared, reading
-from app.http.current import settings_at_hand
+from app.http.current import current_settings
 from app.projects.loaders import SeenProject
 from app.projects.pages import offered_projects, project_of
 from app.tickets import service as tickets_service
@@ -149,7 +149,7 @@ def create_from_form() -> tuple[Form, IssuedBot | None]:
     issued: list[IssuedBot] = []
 
     def work(person: Actor) -> None:
-        issued[:] = [service.create_bot(person, **form.data, settings=settings_at_hand())]
+        issued[:] = [service.create_bot(person, **form.data, settings=current_settings())]
 
     return form, issued[0] if submit(form, work) else None
 
@@ -165,7 +165,7 @@ def load_allowlist(form: Form) -> None:
 def reveal_of(issued: IssuedBot) -> dict[str, Any]:
     """The context of ``bots/_reveal.html``; marks the response as one that shows a secret."""
     g.shows_secret = True
-    settings = settings_at_hand()
+    settings = current_settings()
     address = f"{settings.base_url}/mcp/bot/{issued.plaintext}/mcp"
     return {
         "bot": bot_json(issued.user, issued.token),
@@ -190,7 +190,7 @@ def wording() -> Response:
             username,
             request.args.get("mode", "read"),
             [] if is_everywhere else keys,
-            global_wiki=settings_at_hand().bot_can_edit_global_wiki_default,
+            global_wiki=current_settings().bot_can_edit_global_wiki_default,
         )
     else:
         sentences = messages.SELECT_A_PROJECT

@@ -16,7 +16,7 @@ from app.commands import messages
 from app.core.actor import SYSTEM
 from app.core.ids import as_uuid
 from app.database.session import AnySelect, reading, session
-from app.http.current import settings_at_hand
+from app.http.current import current_settings
 from app.jobs import verifying
 from app.jobs.checkpointing import FILE, make
 
@@ -98,7 +98,7 @@ def checkpoint() -> None:
 
     The server can keep running.
     """
-    made = make(settings_at_hand(), settled_ms=0)
+    made = make(current_settings(), settled_ms=0)
     if made is None:
         raise click.ClickException(messages.OTHER_MAKES_CHECKPOINTS)
     click.echo(messages.checkpoints_made(_many(made, "checkpoint")))
@@ -116,7 +116,7 @@ def verify(keys: tuple[str, ...]) -> None:
     Exits with 1 if an event was changed, removed or inserted, or a checkpoint is wrong; the first
     is named first. The server can keep running.
     """
-    settings = settings_at_hand()
+    settings = current_settings()
     own = [one for one in (settings.secret_key, settings.secret_key_previous) if one]
     accepted = {*keys, *map(checkpoints.public_key, own)}
     with reading():
@@ -153,4 +153,4 @@ def proof(event: str) -> None:
 @audit.command("key")
 def key() -> None:
     """Print the public key that signs checkpoints. Keep a copy of it elsewhere."""
-    click.echo(checkpoints.public_key(settings_at_hand().secret_key))
+    click.echo(checkpoints.public_key(current_settings().secret_key))

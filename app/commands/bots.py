@@ -13,7 +13,7 @@ from app.config import Settings
 from app.core.actor import SYSTEM
 from app.core.clock import iso
 from app.database.session import reading, run_write
-from app.http.current import settings_at_hand
+from app.http.current import current_settings
 from app.projects.command_line import acting_human, bot_id_of, live_project_id
 
 
@@ -47,7 +47,7 @@ def list_bots(as_json: bool) -> None:
 @AS
 def create(name: str, mode: str, keys: tuple[str, ...], username: str | None) -> None:
     """Create a bot and print its token. The token is shown once."""
-    settings = settings_at_hand()
+    settings = current_settings()
     with reading():
         actor = acting_human(username)
         project_ids = [live_project_id(key) for key in keys]
@@ -72,7 +72,7 @@ def rotate(name: str, username: str | None) -> None:
     with reading():
         actor, bot_id = acting_human(username), bot_id_of(name)
     issued = run_write(lambda: service.rotate_token(actor, bot_id))
-    _show(issued.plaintext, settings_at_hand())
+    _show(issued.plaintext, current_settings())
 
 
 @bots.command("revoke")

@@ -9,7 +9,7 @@ from flask import current_app
 from app.commands import AS, JSON_LINES, PAGE_SIZE, all_rows, messages
 from app.core.actor import SYSTEM
 from app.database.session import reading, run_write
-from app.http.current import settings_at_hand
+from app.http.current import current_settings
 from app.mcp.registry import Catalog
 from app.projects import service
 from app.projects.command_line import acting_human
@@ -63,5 +63,5 @@ def tools(as_json: bool) -> None:
 @click.command("openapi")
 def openapi() -> None:
     """Print the OpenAPI document."""
-    openapi_document = document(current_app.config["ROUTES"], settings_at_hand())
+    openapi_document = document(current_app.config["ROUTES"], current_settings())
     click.echo(orjson.dumps(openapi_document, option=orjson.OPT_INDENT_2))

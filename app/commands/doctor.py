@@ -24,7 +24,7 @@ from app.database.session import reading, session
 from app.environment import mail_server
 from app.files import copying
 from app.files.store import ContentMissing, store_of
-from app.http.current import settings_at_hand
+from app.http.current import current_settings
 from app.jobs.sweeping import SWEEPERS, SweeperLease
 from app.mail import smtp
 from app.sign_on.provider import provider_of
@@ -62,7 +62,7 @@ def doctor() -> None:
 
     Exits with 1 if something must be fixed.
     """
-    settings = settings_at_hand()
+    settings = current_settings()
     has_failed = is_unavailable = False
     for check in CHECKS:
         try:

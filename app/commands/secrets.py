@@ -19,7 +19,7 @@ from app.core.clock import iso
 from app.database import idempotency
 from app.database.session import reading, run_write, session
 from app.environment import replace_kept_secret
-from app.http.current import settings_at_hand
+from app.http.current import current_settings
 from app.integrations import service as integrations
 from app.integrations.models import CodeConnection
 from app.webhooks import service as webhooks
@@ -62,7 +62,7 @@ def rotate_secret_key() -> None:
     SECRET_KEY to the new one and SECRET_KEY_PREVIOUS to the old one, restart every server, then run
     this. Run it again if it is interrupted.
     """
-    settings = settings_at_hand()
+    settings = current_settings()
     kept_in = settings.key_kept_in
     with server_stopped(settings) if kept_in else nullcontext():
         if kept_in is not None:

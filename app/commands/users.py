@@ -15,7 +15,7 @@ from app.core import text
 from app.core.actor import SYSTEM
 from app.core.clock import iso, now_ms
 from app.database.session import reading, run_write, session
-from app.http.current import settings_at_hand
+from app.http.current import current_settings
 
 PASSWORD = click.option(
     "--password",
@@ -44,7 +44,7 @@ def _human_id(username: str) -> str:
 
 
 def _update(username: str, **fields: Any) -> None:
-    verbs.update_user(SYSTEM, _human_id(username), settings=settings_at_hand(), **fields)
+    verbs.update_user(SYSTEM, _human_id(username), settings=current_settings(), **fields)
 
 
 @users.command("list")
@@ -70,7 +70,7 @@ def create(username: str, display_name: str | None, email: str | None, password:
         password=password,
         display_name=display_name,
         email=email,
-        settings=settings_at_hand(),
+        settings=current_settings(),
     )
     click.echo(messages.created(user.username))
 
@@ -84,7 +84,7 @@ def reset_password(username: str, password: str) -> None:
     click.echo(messages.password_set(username))
     user_id = _human_id(username)
     with reading():
-        has_passkeys = passkeys.usable_at(settings_at_hand(), user_id) is not None
+        has_passkeys = passkeys.usable_at(current_settings(), user_id) is not None
     if has_passkeys:
         click.echo(messages.passkeys_stay(username))
 
@@ -114,7 +114,7 @@ def link(username: str) -> None:
     """
     user_id = _human_id(username)
     issued = run_write(lambda: invitations.issue_link(SYSTEM, user_id, by_operator=True))
-    click.echo(f"{settings_at_hand().base_url}/password/{issued.token}")
+    click.echo(f"{current_settings().base_url}/password/{issued.token}")
 
 
 @users.command("disable-totp")
@@ -177,7 +177,7 @@ def login_limits() -> None:
 
 def _windows(username: str | None, address: str | None) -> dict[str, Bucket]:
     """The windows of a username and an address; the table holds only hashes of both."""
-    key = settings_at_hand().secret_key
+    key = current_settings().secret_key
     *by_address, by_name = buckets_of(key, address or "", names.looked_up(username or ""))
     windows = {}
     if address:

@@ -36,10 +36,11 @@ class Actor:
     token_id: str | None = None
     # Bots only: whether it reads what it changes. An integration acts by what it is delivered.
     has_receipts: bool = True
-    # Whether a person paused all bots, so that none may write; people are told.
-    is_paused: bool = False
-    # Bots: whether this one is paused. Humans: the id and username of a bot that is.
-    is_paused_alone: bool = False
+    # Whether a person paused all bots, so that none may write. Pages tell people.
+    all_bots_paused: bool = False
+    # Bots only.
+    this_bot_paused: bool = False
+    # Humans only: the id and username of a bot that is paused.
     paused_bot: tuple[str, str] | None = None
     # Humans only: the session of the cookie.
     session_id: str | None = None
@@ -79,8 +80,8 @@ class Access(StrEnum):
 def authorize(actor: Actor, access: Access, reason: str = "humans_only") -> None:
     """Raise Unauthenticated, Forbidden or ReadOnlyBot if the actor has no access.
 
-    A bot writes if its mode is write and bots are not paused. ``app/projects/loaders.py`` checks
-    its allowlist.
+    A bot writes if its mode is write and neither it nor all bots are paused.
+    ``app/projects/loaders.py`` checks its allowlist.
     """
     if access is Access.PUBLIC:
         return
@@ -90,8 +91,10 @@ def authorize(actor: Actor, access: Access, reason: str = "humans_only") -> None
         raise Forbidden(reason)
     if access is not Access.WRITE or not actor.is_bot:
         return
-    if actor.is_paused or actor.is_paused_alone or not actor.may_write:
-        raise ReadOnlyBot(is_paused=actor.is_paused, is_paused_alone=actor.is_paused_alone)
+    if actor.all_bots_paused or actor.this_bot_paused or not actor.may_write:
+        raise ReadOnlyBot(
+            all_bots_paused=actor.all_bots_paused, this_bot_paused=actor.this_bot_paused
+        )
 
 
 class Operation(Generic[Parameters, Result]):

@@ -90,14 +90,14 @@ class ReadOnlyBot(DomainError):
     status = 403
     audit_event = "auth.bot.write_attempt_in_read_mode"
 
-    def __init__(self, *, is_paused: bool = False, is_paused_alone: bool = False) -> None:
+    def __init__(self, *, all_bots_paused: bool = False, this_bot_paused: bool = False) -> None:
         message = messages.READ_ONLY_BOT
-        if is_paused:
+        if all_bots_paused:
             message = messages.ALL_BOTS_PAUSED
-        elif is_paused_alone:
+        elif this_bot_paused:
             message = messages.BOT_PAUSED
         super().__init__(message)
-        self.is_paused = is_paused or is_paused_alone
+        self.is_paused = all_bots_paused or this_bot_paused
 
 
 class CurrentPasswordInvalid(DomainError):

@@ -3,7 +3,7 @@
 from app.core.errors import Gone, InvalidField, NotFound
 from app.feeds import service
 from app.feeds.schemas import FeedCreate, FeedOut, FeedWithAddressOut
-from app.http.current import settings_at_hand
+from app.http.current import current_settings
 from app.rest.fields import PageQuery
 from app.rest.routing import NO_CONTENT, Answer, Api, Call, created
 
@@ -46,7 +46,7 @@ def create_feed(call: Call) -> Answer:
     """
     issued = service.create_feed(call.actor, **call.body)
     shown = service.feed_json(issued.feed, issued.project_key)
-    address = issued.address(settings_at_hand().base_url)
+    address = issued.address(current_settings().base_url)
     return created({**shown, "address": address}, f"{OWN}/{issued.feed.id}")
 
 

@@ -11,7 +11,7 @@ from app.database.session import reading
 from app.feeds import messages, service, writing
 from app.feeds.models import FeedKind
 from app.feeds.service import OpenedFeed
-from app.http.current import current_request, settings_at_hand
+from app.http.current import current_request, current_settings
 from app.http.flask_app import FAILED, SEGMENT_KEY
 from app.projects.loaders import visible_by_key
 from app.projects.pages import offered_projects
@@ -82,7 +82,7 @@ def make() -> Response:
         write(lambda _: work())
     except InvalidField as error:
         return _show(refused=error.message, status=422)
-    return _show(made[0].address(settings_at_hand().base_url))
+    return _show(made[0].address(current_settings().base_url))
 
 
 @pages.post(f"{FEEDS}/<feed_id>/revoke")
@@ -97,7 +97,7 @@ def calendar(token: str) -> Response:
     """The due dates of open tickets."""
 
     def written(feed: OpenedFeed) -> bytes:
-        settings = settings_at_hand()
+        settings = current_settings()
         about = feed.project.key if feed.project else feed.owner.username
         tickets = service.due_tickets(feed)
         title = messages.feed_title(settings.app_name, about)
@@ -114,7 +114,7 @@ def activity(token: str) -> Response:
     def written(feed: OpenedFeed) -> bytes:
         if feed.project is None:
             raise NotFound("feed", feed.id)
-        settings, project = settings_at_hand(), feed.project
+        settings, project = current_settings(), feed.project
         events = service.newest_events(feed, project)
         here = f"{settings.base_url}/projects/{project.key}/activity"
         title = messages.feed_title(settings.app_name, project.name)

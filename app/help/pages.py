@@ -9,7 +9,7 @@ from flask import Blueprint, Response, abort, current_app
 
 from app.bots.clients import CLIENTS
 from app.help import messages, samples
-from app.http.current import settings_at_hand
+from app.http.current import current_settings
 from app.mcp.registry import Catalog
 from app.web.guard import public
 from app.web.render import page
@@ -70,7 +70,7 @@ class ToolHelp:
 
 @pages.get("/help")
 def index() -> Response:
-    return page("help/index.html", version=settings_at_hand().version)
+    return page("help/index.html", version=current_settings().version)
 
 
 @pages.get("/help/shortcuts")
@@ -80,7 +80,7 @@ def shortcuts() -> Response:
 
 @pages.get("/help/agents")
 def for_agents() -> Response:
-    settings, catalog = settings_at_hand(), _catalog()
+    settings, catalog = current_settings(), _catalog()
     return page(
         "help/agents.html",
         address=_mcp_address(settings.base_url),
@@ -97,7 +97,7 @@ def llms() -> Response:
 
     Like the OpenAPI document it describes the program and names its address, and holds no data.
     """
-    settings = settings_at_hand()
+    settings = current_settings()
     lines = _llms_lines(_catalog(), settings.base_url, settings.app_name, settings.service_name)
     return Response("\n".join(lines) + "\n", mimetype="text/plain")
 

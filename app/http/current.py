@@ -22,13 +22,12 @@ _request = cast("LocalProxy[Request]", request)
 _g = cast("LocalProxy[Any]", g)
 
 
-def application() -> Flask:
+def current_application() -> Flask:
     return _application._get_current_object()
 
 
-def settings_at_hand() -> Settings:
-    """The settings of the current application."""
-    settings: Settings = application().config["SETTINGS"]
+def current_settings() -> Settings:
+    settings: Settings = current_application().config["SETTINGS"]
     return settings
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from app.core.errors import Conflict, InvalidField, NotFound
-from app.http.current import settings_at_hand
+from app.http.current import current_settings
 from app.integrations import service
 from app.integrations.models import CodeConnection
 from app.integrations.schemas import (
@@ -23,7 +23,7 @@ INTEGRATION = "/integrations/<integration_id>"
 
 
 def _shown(connection: CodeConnection) -> dict[str, Any]:
-    return service.described(connection, settings_at_hand().base_url)
+    return service.described(connection, current_settings().base_url)
 
 
 def _opened(opened: OpenedConnection) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def _opened(opened: OpenedConnection) -> dict[str, Any]:
 )
 def list_integrations(call: Call) -> Answer:
     """List all integrations, newest first; secrets are never shown."""
-    base_url = settings_at_hand().base_url
+    base_url = current_settings().base_url
     return Answer(service.list_connections(call.actor, base_url=base_url, **call.query).envelope)
 
 
@@ -60,7 +60,7 @@ def list_integrations(call: Call) -> Answer:
 )
 def create_integration(call: Call) -> Answer:
     """Connect a code forge, with a bot of its own; the secret is shown in this response only."""
-    opened = service.create_connection(call.actor, **call.body, settings=settings_at_hand())
+    opened = service.create_connection(call.actor, **call.body, settings=current_settings())
     return created(_opened(opened), f"/integrations/{opened.connection.id}")
 
 

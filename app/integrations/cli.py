@@ -6,7 +6,7 @@ import click
 
 from app.core import text
 from app.database.session import reading, session
-from app.http.current import settings_at_hand
+from app.http.current import current_settings
 from app.integrations import messages
 from app.integrations.models import CodeConnection
 from app.integrations.service import SHOWN, connection_json
@@ -21,7 +21,7 @@ def integrations() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per integration.")
 def list_command(as_json: bool) -> None:
     """List all integrations with the times of their last deliveries."""
-    base_url = settings_at_hand().base_url
+    base_url = current_settings().base_url
     with reading():
         rows = session.execute(SHOWN.order_by(CodeConnection.created_at)).all()
         listed = [connection_json(row, base_url) for row in rows]

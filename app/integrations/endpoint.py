@@ -17,7 +17,7 @@ from app.core.actor import ANONYMOUS
 from app.core.errors import DomainError, NotFound, one_error
 from app.core.ids import as_uuid
 from app.database.session import reading, run_write, session
-from app.http.current import current_g, current_request, read_body, settings_at_hand
+from app.http.current import current_g, current_request, current_settings, read_body
 from app.http.flask_app import FAILED
 from app.integrations import messages, receiving, service, signatures
 from app.integrations.models import CodeConnection, Forge
@@ -41,7 +41,7 @@ def receive(connection_id: str) -> Response:
     """Take a delivery, and answer what it did."""
     state, request = current_g(), current_request()
     state.operation_id = OPERATION
-    body = read_body(request, min(MOST_BYTES, settings_at_hand().max_request_bytes))
+    body = read_body(request, min(MOST_BYTES, current_settings().max_request_bytes))
     try:
         with reading():
             forge = Forge(_signed(connection_id, request, body).forge)

@@ -8,7 +8,7 @@ from sqlalchemy import select
 from app.core.actor import Actor
 from app.core.ids import as_uuid
 from app.database.session import reading, session
-from app.http.current import settings_at_hand
+from app.http.current import current_settings
 from app.integrations import messages, service
 from app.integrations.models import Forge
 from app.integrations.schemas import IntegrationCreate, IntegrationPatch
@@ -32,7 +32,7 @@ def index() -> Response:
     with reading():
         found = service.list_connections(
             actor(),
-            base_url=settings_at_hand().base_url,
+            base_url=current_settings().base_url,
             limit=service.MOST_CONNECTIONS,
             cursor=None,
         ).data
@@ -90,7 +90,7 @@ def create() -> Response:
         if form.data.get("secret"):
             fields["secret"] = form.data["secret"]
         moves = _moves(fields["project_ids"])
-        settings = settings_at_hand()
+        settings = current_settings()
         made[:] = [service.create_connection(present, **fields, on_merge=moves, settings=settings)]
 
     if not submit(form, work):
@@ -110,7 +110,7 @@ def _show(
         g.shows_secret = True
     with reading():
         connection = service.get_connection(actor(), integration_id)
-        shown = service.described(connection, settings_at_hand().base_url)
+        shown = service.described(connection, current_settings().base_url)
         deliveries = service.newest_deliveries(actor(), connection.id, DELIVERIES_SHOWN)
         choices = _choices()
     return page(

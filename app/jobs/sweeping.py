@@ -24,7 +24,7 @@ from app.database.idempotency import IdempotencyRecord
 from app.database.locks import Lock, acquire, database_ms
 from app.database.session import Base, run_write, session
 from app.files.sweeping import ContentSweep
-from app.http.current import settings_at_hand
+from app.http.current import current_settings
 from app.integrations.models import CodeChange, CodeCheck, CodeConnection, CodeDelivery
 from app.jobs import messages
 from app.mail.models import Mail, MailState
@@ -285,7 +285,7 @@ def sweep_command(name: str | None, as_json: bool) -> None:
     The server can keep running. Exits with 0 even if another process is already at work.
     """
     for one in [name] if name else list(SWEEPERS):
-        swept = sweep(one, settings_at_hand(), now=True)
+        swept = sweep(one, current_settings(), now=True)
         deleted = None if swept is None else swept.deleted
         if as_json:
             click.echo(json.dumps({"sweeper": one, "ran": swept is not None, "deleted": deleted}))

@@ -3,7 +3,7 @@
 import click
 
 from app.core import ids
-from app.http.current import settings_at_hand
+from app.http.current import current_settings
 from app.mail import messages, outbox, writing
 from app.mail.outbox import HeldMail, Outcome
 from app.mail.smtp import Addressed, send_all
@@ -22,7 +22,7 @@ def test(address: str) -> None:
 
     Exit codes: 0 the server took it, 1 it did not, or SMTP_URL is not set.
     """
-    settings = settings_at_hand()
+    settings = current_settings()
     if not outbox.is_on():
         raise click.ClickException(messages.OFF)
     if not address.isascii() or not address.isprintable() or address.count("@") != 1:

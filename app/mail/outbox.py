@@ -19,7 +19,7 @@ from app.core.logs import scrub
 from app.database.locks import Lock, acquire
 from app.database.pagination import Page, page
 from app.database.session import AfterCommitSignal, session
-from app.http.current import settings_at_hand
+from app.http.current import current_settings
 from app.mail import writing
 from app.mail.models import Mail, MailKind, MailState
 
@@ -64,7 +64,7 @@ class Outcome:
 
 def is_on() -> bool:
     """Whether this installation sends mail."""
-    return bool(settings_at_hand().smtp_url)
+    return bool(current_settings().smtp_url)
 
 
 def enqueue(
@@ -113,14 +113,14 @@ def enqueue(
 
 def token_of(mail_id: str, *, secret_key: str | None = None) -> str:
     """The token of the link in a mail: 256 bits that only SECRET_KEY tells, and no row holds."""
-    key = secret_key if secret_key is not None else settings_at_hand().secret_key
+    key = secret_key if secret_key is not None else current_settings().secret_key
     digest = hmac.new(key.encode(), f"mail:{mail_id}".encode(), hashlib.sha256).digest()
     return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
 
 def stored_token(mail: Mail) -> str | None:
     """The token whose hash the mail has; None where SECRET_KEY was changed twice since."""
-    settings = settings_at_hand()
+    settings = current_settings()
     for key in (settings.secret_key, settings.secret_key_previous):
         token = token_of(mail.id, secret_key=key)
         if _hashed(token) == mail.token_hash:

@@ -20,7 +20,7 @@ from app.core.actor import Actor
 from app.core.errors import InvalidCredentials, RequestTooLarge, Unavailable
 from app.database.failures import is_outage
 from app.database.session import reading
-from app.http.current import current_g, current_request, read_body, settings_at_hand
+from app.http.current import current_g, current_request, current_settings, read_body
 from app.http.flask_app import SEGMENT_KEY, Reply
 from app.mcp import messages
 from app.mcp.jsonrpc import (
@@ -81,7 +81,7 @@ def _unavailable(error: Unavailable, request_id: RequestId = None) -> ProtocolEr
 
 
 def _respond(config: EndpointConfig, request: Request, token: str) -> Response:
-    settings = settings_at_hand()
+    settings = current_settings()
     origin = request.headers.get("Origin")
     if origin is not None and not settings.own_address.is_origin(origin):
         raise ProtocolError(INVALID_REQUEST, messages.ORIGIN_NOT_ALLOWED, status=403)

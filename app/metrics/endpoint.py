@@ -17,7 +17,7 @@ from app.core.errors import InvalidCredentials, Unauthenticated, Unavailable
 from app.core.ids import created_ms
 from app.core.lanes import Lane, require
 from app.database.session import is_postgresql, reading, session
-from app.http.current import current_request, settings_at_hand
+from app.http.current import current_request, current_settings
 from app.mail import outbox as mail
 from app.metrics import messages, recording
 from app.webhooks.models import OutboxEntry, OutboxState
@@ -35,7 +35,7 @@ _OUTBOX = (
 @metrics.get("/metrics", provide_automatic_options=False)
 def show() -> Response:
     """What Prometheus collects; gauges of the database are left out while it is unavailable."""
-    settings = settings_at_hand()
+    settings = current_settings()
     _check(current_request().headers.get("Authorization"), settings.metrics_token)
     # Reading the files of all workers takes too long for the event loop.
     require(Lane.LONG)

@@ -10,7 +10,7 @@ from app.accounts.models import User
 from app.core.actor import Actor
 from app.core.ids import id_at
 from app.database.session import session
-from app.http.current import settings_at_hand
+from app.http.current import current_settings
 from app.inbox import inbox_page
 from app.inbox import service as inbox
 from app.inbox.mentions import mention_of
@@ -55,7 +55,7 @@ def _notice(mail: Mail) -> Letter | None:
 
 
 def _digest(mail: Mail) -> Letter | None:
-    user, settings = _subscriber(mail), settings_at_hand()
+    user, settings = _subscriber(mail), current_settings()
     if user is None:
         return None
     news, has_more = _news(user, mail)
@@ -101,7 +101,7 @@ def _actor(user: User) -> Actor:
 
 
 def _sections(user: User, news: list[TicketNews]) -> tuple[Section, ...]:
-    settings = settings_at_hand()
+    settings = current_settings()
     events = [event for one in news for event in one.events]
     names = names_of(feed.mentioned(events)) | {user.id: "you"}
     bodies = _bodies(events)
@@ -149,9 +149,9 @@ def _bodies(events: list[dict[str, Any]]) -> dict[str, str]:
 
 
 def _reason(user: User) -> str:
-    settings = settings_at_hand()
+    settings = current_settings()
     return messages.reason(user.username, settings.base_url)
 
 
 def _unsubscribe(user: User) -> str:
-    return f"{settings_at_hand().base_url}/mail/unsubscribe/{unsubscribe_token(user)}"
+    return f"{current_settings().base_url}/mail/unsubscribe/{unsubscribe_token(user)}"

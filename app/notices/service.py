@@ -20,7 +20,7 @@ from app.core.ids import as_uuid
 from app.core.logs import REDACTED
 from app.database.columns import Id, Moment, one_of, short_text
 from app.database.session import Base, session
-from app.http.current import settings_at_hand
+from app.http.current import current_settings
 from app.notices import messages
 
 # The hour of the daily mail.
@@ -115,7 +115,7 @@ def next_morning(moment: int, zone: str) -> int:
 
 def unsubscribe_token(user: User) -> str:
     """What ends the notices of this person, as long as the address stays the same."""
-    return user.id + _mark(user, settings_at_hand().secret_key)
+    return user.id + _mark(user, current_settings().secret_key)
 
 
 def _mark(user: User, secret_key: str) -> str:
@@ -129,7 +129,7 @@ def subscriber(actor: Actor, token: str) -> User:
     """Whose notices this token ends; raises NotFound."""
     identifier = as_uuid(token[:_ID_LENGTH])
     user = session.get(User, identifier) if identifier is not None else None
-    settings, mark = settings_at_hand(), token[_ID_LENGTH:].encode()
+    settings, mark = current_settings(), token[_ID_LENGTH:].encode()
     keys = (settings.secret_key, settings.secret_key_previous)
     if (
         user is None

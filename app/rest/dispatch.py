@@ -29,7 +29,7 @@ from app.core.etag import matches
 from app.core.lanes import Lane, require
 from app.database import idempotency
 from app.database.session import reading, run_write, session
-from app.http.current import PUBLIC_BYTES, current_g, current_request, read_body, settings_at_hand
+from app.http.current import PUBLIC_BYTES, current_g, current_request, current_settings, read_body
 from app.http.multipart import received_form
 from app.http.sending import Download, send
 from app.rest import fields, messages
@@ -69,7 +69,7 @@ class Identity:
 
 def dispatch(route: Route, identity: Identity, **path: str) -> Response:
     """Answer one request for this route."""
-    settings, request, context = settings_at_hand(), current_request(), current_g()
+    settings, request, context = current_settings(), current_request(), current_g()
     _begin(identity, route.operation_id)
     if route.access is not Access.PUBLIC and not identity.presented(request):
         raise Unauthenticated

@@ -12,7 +12,7 @@ from app.bots.service import IssuedBot
 from app.core.actor import Actor
 from app.core.errors import Conflict, NotFound
 from app.database.session import reading
-from app.http.current import settings_at_hand
+from app.http.current import current_settings
 from app.projects import samples
 from app.projects import service as projects
 from app.projects.schemas import ProjectCreate
@@ -103,7 +103,7 @@ def make_bot() -> Response:
 @pages.post("/sample-project")
 def load_sample() -> Response:
     try:
-        project = write(lambda present: sample.load_sample(present, settings=settings_at_hand()))
+        project = write(lambda present: sample.load_sample(present, settings=current_settings()))
     except Conflict:
         # The form was sent twice, or someone else loaded the sample in the meantime.
         with reading():

@@ -19,7 +19,7 @@ from app.core.actor import Access, Actor, operation
 from app.core.clock import iso, now_ms
 from app.core.errors import Conflict, NotFound
 from app.database.session import reading, run_write, session
-from app.http.current import settings_at_hand
+from app.http.current import current_settings
 from app.projects import labels
 from app.projects import service as projects
 from app.projects.command_line import acting_human
@@ -188,7 +188,7 @@ def sample_project(username: str | None, *, remove: bool) -> None:
     Loading it makes ordinary, audited changes. With --remove, the audit log is kept, and the
     project's key and the bots' usernames stay taken.
     """
-    settings = settings_at_hand()
+    settings = current_settings()
     with reading():
         actor = acting_human(username)
     if remove:

@@ -13,7 +13,7 @@ from app.core.actor import SYSTEM
 from app.core.errors import DomainError
 from app.core.ids import request_id
 from app.database.session import run_write
-from app.http.current import settings_at_hand
+from app.http.current import current_settings
 from app.sample.sample import load_sample
 from app.serving import messages
 from app.serving.parent import prepare_database, serve
@@ -37,7 +37,7 @@ def demo_command() -> None:
 
 def _populate() -> None:
     request_id.set(ids.new_id())
-    settings = settings_at_hand()
+    settings = current_settings()
     password = secrets.token_hex(PASSWORD_BYTES)
     try:
         admin = setup.create_admin(

@@ -9,7 +9,7 @@ from app.accounts.sessions import OpenedSession
 from app.config import Settings
 from app.core.errors import Conflict, NotFound, RateLimited
 from app.database.session import reading
-from app.http.current import settings_at_hand
+from app.http.current import current_settings
 from app.sign_on import flow, identities, logout, messages, service
 from app.sign_on.requests import ProviderFailure
 from app.sign_on.service import Arrived, Departure, SignOnRefused
@@ -26,7 +26,7 @@ LINKED = "/profile/sign-on"
 
 def _settings() -> Settings:
     """The settings; raises NotFound where single sign-on is off."""
-    settings = settings_at_hand()
+    settings = current_settings()
     if not settings.oidc_issuer:
         raise NotFound("route", request.path)
     return settings

@@ -13,7 +13,7 @@ from app.files.images import THUMBNAIL_TYPE
 from app.files.listing import FILES, files_json
 from app.files.models import StoredFile
 from app.files.store import ContentMissing, store_of
-from app.http.current import settings_at_hand
+from app.http.current import current_settings
 from app.mcp.registry import Resource, ResourceContent, ResourceKind, WithLog
 from app.tickets.models import Comment
 from app.tools import messages
@@ -69,7 +69,7 @@ def read_file(actor: Actor, file_id: str, _: WithLog) -> ResourceContent:
 
 def _content(sha256: str) -> bytes:
     try:
-        return b"".join(store_of(settings_at_hand()).read(sha256))
+        return b"".join(store_of(current_settings()).read(sha256))
     except ContentMissing as error:
         raise Unavailable(messages.CONTENT_IS_MISSING) from error
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from flask import Response, has_request_context
 
-from app.http.current import current_request, settings_at_hand
+from app.http.current import current_request, current_settings
 
 YEAR = 365 * 24 * 3600
 # The values of each choice by the name of its cookie; the first is the default.
@@ -65,7 +65,7 @@ def shows_exact_times() -> bool:
 
 def carry(response: Response, choices: Mapping[str, object]) -> Response:
     """Set cookies for these choices."""
-    secure = settings_at_hand().cookie_secure
+    secure = current_settings().cookie_secure
     for name, value in cleaned(choices).items():
         response.set_cookie(name, value, max_age=YEAR, httponly=True, secure=secure, samesite="Lax")
     return response

@@ -14,7 +14,7 @@ from flask.globals import app_ctx
 
 from app.core.actor import Actor
 from app.database.session import reading
-from app.http.current import application, current_request
+from app.http.current import current_application, current_request
 from app.http.flask_app import STREAMED
 from app.web.guard import Who, actor
 
@@ -48,7 +48,7 @@ def streamed(pieces: Iterator[bytes], mimetype: str, name: str) -> Response:
 
 def _guarded(pieces: Iterator[bytes], request: Request, reader: Actor) -> Iterator[bytes]:
     """The pieces; raises Ended once the session or the time is over."""
-    who: Who = application().extensions["docket_who"]
+    who: Who = current_application().extensions["docket_who"]
     deadline = time.monotonic() + DEADLINE_SECONDS
     while True:
         with reading():

@@ -27,7 +27,7 @@ from app.core.errors import (
     RequestInvalid,
 )
 from app.database import idempotency
-from app.http.current import settings_at_hand
+from app.http.current import current_settings
 from app.web.guard import write
 
 KEY = "idempotency_key"
@@ -146,7 +146,7 @@ def create(form: Form, work: Callable[[Actor], str]) -> str | None:
 
 def once(actor: Actor, work: Callable[[], idempotency.StoredAnswer]) -> idempotency.StoredAnswer:
     """Do the work, or return its answer if this form, with its hidden key, was sent before."""
-    settings = settings_at_hand()
+    settings = current_settings()
     key = request.form.get(KEY)
     if not key:
         return work()

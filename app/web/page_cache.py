@@ -24,7 +24,7 @@ from markupsafe import Markup
 
 from app.core.cache import Cache
 from app.core.clock import iso, now_ms
-from app.http.current import application
+from app.http.current import current_application
 from app.web.compression import Segment, joined, segment
 
 # Bytes. A page of a ticket takes some 30 KB.
@@ -106,10 +106,10 @@ def form_key() -> str:
 
 def cached(template: str, shown: dict[str, Any], render: Callable[[], str]) -> CachedPage:
     """The page of this template with these values; ``render`` makes it where none is cached."""
-    pages: Cache[CachedPage] = application().extensions[_EXTENSION]
+    pages: Cache[CachedPage] = current_application().extensions[_EXTENSION]
     key = _key(template, shown)
     # In development, a change of a template shows at once.
-    page = None if application().debug else pages.get(key)
+    page = None if current_application().debug else pages.get(key)
     if page is None:
         values = LateValues()
         page = _rendered(render, values)

@@ -18,7 +18,7 @@ from markupsafe import Markup
 from werkzeug.urls import iri_to_uri
 
 from app.core.ids import request_id
-from app.http.current import current_g, settings_at_hand
+from app.http.current import current_g, current_settings
 from app.http.flask_app import Reply
 from app.web import choices, page_cache
 from app.web.compression import accepts_gzip
@@ -85,12 +85,12 @@ def _keep_bytecode(env: Environment, directory: Path) -> None:
 
 
 def _common_context() -> dict[str, Any]:
-    settings = settings_at_hand()
+    settings = current_settings()
     actor = current_g().actor
     return {
         "app_name": settings.app_name,
         "prefers": choices.chosen(),
-        "bots_paused": actor.is_paused,
+        "bots_paused": actor.all_bots_paused,
         "paused_bot": actor.paused_bot,
         "me": {
             "id": actor.user_id or "",

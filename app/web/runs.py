@@ -6,7 +6,7 @@ from typing import Any
 
 from app.core.actor import Actor
 from app.core.ids import request_id
-from app.http.current import current_g, settings_at_hand
+from app.http.current import current_g, current_settings
 
 _ID_LENGTH = 36
 
@@ -30,5 +30,5 @@ def run_fields(actor: Actor) -> dict[str, Any]:
 
 def _name(actor: Actor, identifier: str) -> str:
     message = f"run:{actor.id}:{identifier}".encode()
-    key = settings_at_hand().secret_key.encode()
+    key = current_settings().secret_key.encode()
     return identifier + hmac.new(key, message, hashlib.sha256).hexdigest()

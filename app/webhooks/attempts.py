@@ -14,7 +14,7 @@ from app.audit.models import AuditEvent
 from app.audit.service import WORKSPACE_ID
 from app.core.clock import iso
 from app.database.session import AnyRow, session
-from app.http.current import settings_at_hand
+from app.http.current import current_settings
 from app.tickets.models import Ticket
 from app.webhooks import chats, messages
 from app.webhooks.chats import ChatMessage, message
@@ -136,7 +136,7 @@ def message_about(webhook: Webhook, event: Event) -> ChatMessage | None:
         return None
     if event.audit_event_id is not None:
         return chats.messages_of([event.audit_event_id])[event.audit_event_id]
-    settings = settings_at_hand()
+    settings = current_settings()
     sentence = messages.test_of(settings.app_name)
     return message(sentence, "Webhook", f"{settings.base_url}/webhooks/{webhook.id}")
 

@@ -14,7 +14,7 @@ from app.core.actor import Actor
 from app.core.clock import DAY_MS, HOUR_MS, now_ms
 from app.core.errors import Conflict, InvalidField
 from app.database.session import reading, session
-from app.http.current import settings_at_hand
+from app.http.current import current_settings
 from app.projects.models import Project
 from app.projects.pages import offered_projects
 from app.web.forms import Form, load_form, submit
@@ -355,7 +355,7 @@ def _show_delivery(
 
 def _shown_headers(attempt: attempts.DeliveryAttempt) -> dict[str, str]:
     """Without time and signature, which are made at each sending, and without the secret."""
-    sent = replace(attempt, secret=b"").headers(b"", 0, settings_at_hand().user_agent)
+    sent = replace(attempt, secret=b"").headers(b"", 0, current_settings().user_agent)
     for name in ("X-Webhook-Timestamp", "X-Webhook-Signature", "Authorization"):
         sent.pop(name, None)
     return sent

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import func, select, update
 
 from app.database.session import session
-from app.http.current import settings_at_hand
+from app.http.current import current_settings
 from app.integrations.models import CodeChange, CodeCheck, CodeDelivery
 from app.jobs.sweeping import SWEEPERS
 from tests.integrations.deliveries import SECRET, Connected, checked, pull_request
@@ -93,7 +93,7 @@ def test_what_is_old_is_swept(cast, app):
             name = "created_at" if model is CodeDelivery else "updated_at"
             session.execute(update(model).values({name: 1}))
         for name in ("code-deliveries", "code-news", "code-news"):
-            SWEEPERS[name](settings_at_hand())
+            SWEEPERS[name](current_settings())
         models = (CodeDelivery, CodeChange, CodeCheck)
         return [session.scalar(select(func.count()).select_from(one)) for one in models]
 

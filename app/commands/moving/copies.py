@@ -23,7 +23,7 @@ from app.environment import database_url
 from app.exporting.copying import copy_table, count, tables
 from app.files.copying import copied
 from app.files.store import FolderStore, Store, incoming, store_of
-from app.http.current import settings_at_hand
+from app.http.current import current_settings
 from app.search import reindexing
 
 FACTORY = "APP_FACTORY"
@@ -39,7 +39,7 @@ def backup(file: Path, force: bool) -> None:
     'flask restore-backup'. Keep the secret key (INSTANCE_DIR/secret_key) with it: stored secrets
     cannot be decrypted without it.
     """
-    settings = settings_at_hand()
+    settings = current_settings()
     source = settings.database_path
     if source is None:
         raise click.ClickException(messages.USE_PG_DUMP)
@@ -135,7 +135,7 @@ def restore_backup(file: Path) -> None:
 
     Stop the server first, and copy the secret key of the backup to INSTANCE_DIR.
     """
-    settings = settings_at_hand()
+    settings = current_settings()
     path = settings.database_path
     if path is None:
         raise click.ClickException(messages.USE_PG_RESTORE)
@@ -187,7 +187,7 @@ def copy_to(url: str) -> None:
     Stop the server first. Afterwards start it with that DATABASE_URL and the SECRET_KEY in
     INSTANCE_DIR/secret_key. The SQLite file is renamed and ends in .moved.
     """
-    settings = settings_at_hand()
+    settings = current_settings()
     if not settings.is_sqlite:
         raise click.ClickException(messages.IS_POSTGRESQL)
     target_url = database_url({"DATABASE_URL": url}, "DATABASE_URL", Path())

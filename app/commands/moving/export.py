@@ -27,7 +27,7 @@ from app.exporting.markdown import ExportScope, files
 from app.files.copying import copied
 from app.files.models import FileContent
 from app.files.store import FolderStore, incoming, store_of
-from app.http.current import settings_at_hand
+from app.http.current import current_settings
 from app.integrations import service as integrations
 from app.integrations.models import CodeConnection
 from app.search import reindexing
@@ -47,7 +47,7 @@ def export(folder: Path) -> None:
     """
     if folder.exists() and any(folder.iterdir()):
         raise click.ClickException(messages.not_empty(folder))
-    settings = settings_at_hand()
+    settings = current_settings()
     folder = folder.absolute()
     folder.parent.mkdir(parents=True, exist_ok=True)
     # Private to this user, and renamed only when it is complete.
@@ -90,7 +90,7 @@ def import_export(folder: Path, reset_webhooks: bool, reset_second_factors: bool
 
     Everything is imported, or nothing. Sessions and login limits are not included.
     """
-    settings = settings_at_hand()
+    settings = current_settings()
     with server_stopped(settings):
         _import(
             settings,

@@ -9,7 +9,7 @@ from flask import Response, g, request
 
 from app.core.errors import Gone
 from app.database.session import reading
-from app.http.current import settings_at_hand
+from app.http.current import current_settings
 from app.tickets import page_queries, relations, service, stream_queries
 from app.tickets.page_queries import TicketPageData
 from app.tickets.pages import messages, past, stream
@@ -108,7 +108,7 @@ def show_ticket(reference: str, *, comment_form: Form | None = None, status: int
         "children": children,
         "related": related,
         "rows": rows,
-        "base_url": settings_at_hand().base_url,
+        "base_url": current_settings().base_url,
     }
     if comment_form is None:
         return cached_page("tickets/show.html", key, lambda: _context(**key))
