@@ -1,4 +1,4 @@
-"""A process says what it had shown bots before their changes, where receipts ask for that.
+"""What this process had shown bots before their changes, as answers to receipts that ask for it.
 
 Reads have no order with changes that other processes make but their times. Those are of the clock
 of the database, which a process knows up to the time that asking for it takes; where that is too

@@ -136,7 +136,8 @@ class SharedTransactions:
         try:
             transaction.commit()
         except Exception:
-            # At once, as a handler of the error can write. Of several, each runs again alone.
+            # Now, because whoever handles the error may write. Where several shared it, each runs
+            # again alone.
             self._roll_back(transaction)
             if transaction.members == 1 or transaction.is_committed:
                 raise
@@ -162,7 +163,7 @@ class SharedTransactions:
             self._leave(transaction)
 
     def _roll_back(self, transaction: _Transaction) -> None:
-        """End a lost transaction, in an ``except``; its error is that of those who run again."""
+        """Roll back a failed transaction, in an ``except``; the work of the others runs again."""
         with suppress(Exception):
             transaction.exit_stack.__exit__(*sys.exc_info())
 

@@ -70,7 +70,7 @@ class NoSessions(SessionInterface):
     """Flask's signed cookie is not used: sessions are rows (accounts/sessions.py)."""
 
     def open_session(self, app: Flask, request: Request) -> None:
-        """None has Flask make a session that raises on use."""
+        """Return None, for which Flask makes a session that raises on use."""
 
     def save_session(self, app: Flask, session: SessionMixin, response: Response) -> None:
         pass

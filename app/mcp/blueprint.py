@@ -165,7 +165,7 @@ def _call_method(config: EndpointConfig, token: str, parsed: ParsedRequest) -> R
 
 
 def _authenticate(config: EndpointConfig, token: str) -> Actor:
-    """Resolve the bot; raises InvalidCredentials, which REST's envelope answers, after auditing."""
+    """Resolve the bot. Records InvalidCredentials and raises it; REST's error handler answers."""
     try:
         with reading():
             actor = current_g().actor = config.resolve(token)

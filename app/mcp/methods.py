@@ -1,4 +1,4 @@
-"""The methods of the protocol, in legacy and modern versions; ``tools/call`` comes last."""
+"""The methods of the protocol, in legacy and modern versions; ``Invocation`` is ``tools/call``."""
 
 import logging
 import time

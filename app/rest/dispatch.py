@@ -136,10 +136,10 @@ class Exchange:
     path: dict[str, str]
     raw: bytes
     cookies: tuple[Cookie, ...] = ()
-    # Of a multipart form: what it has, what stands for that in a fingerprint, and what was prepared
-    # of its file.
+    # Of a multipart form: its values, what stands for them in the fingerprint, and what the route
+    # prepared from the file.
     form: dict[str, Any] = field(default_factory=dict)
-    printed: Any = None
+    form_fingerprint: Any = None
     prepared: Any = None
 
     def download(self) -> Download:
@@ -159,7 +159,7 @@ class Exchange:
         folder, most = settings.incoming_dir, settings.files_max_bytes
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with received_form(self.request, folder, most) as form:
-            self.form, self.printed = form.values, form.fingerprint
+            self.form, self.form_fingerprint = form.values, form.fingerprint
             with reading():
                 call = self._call()
             if self.route.prepares is not None:
@@ -187,7 +187,7 @@ class Exchange:
         claimed = idempotency.claim(
             call.actor.id,
             idempotency.check_key(key),
-            idempotency.fingerprint(self.route.method, self.request.path, self._printed()),
+            idempotency.fingerprint(self.route.method, self.request.path, self._fingerprinted()),
             self.settings.idempotency_key_ttl_hours,
         )
         if isinstance(claimed, idempotency.StoredAnswer):
@@ -235,8 +235,8 @@ class Exchange:
         except json_parsing.JsonInvalid as error:
             raise one_error(["body"], str(error), "json_invalid") from error
 
-    def _printed(self) -> Any:
-        return self._parsed() if self.printed is None else self.printed
+    def _fingerprinted(self) -> Any:
+        return self._parsed() if self.form_fingerprint is None else self.form_fingerprint
 
     def _body(self) -> dict[str, Any]:
         if self.route.body is None:

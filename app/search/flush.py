@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 # How long a stop waits for a running flush; nothing is lost if that takes longer.
 STOP_SECONDS = 2.0
-# Between two flushes that make searches faster, so that other writers go first.
+# Between two merges of segments, so that other writers go first.
 MERGE_SECONDS = 0.05
 
 

@@ -102,8 +102,8 @@ def tiers(query: Query) -> list[tuple[Tier, Expression, tuple[Expression, ...]]]
 def tier_queries(query: Query, after: Tier | None = None, below: int = END) -> list[TierQuery]:
     """The queries of all tiers, or those for what follows document ``below`` of tier ``after``.
 
-    The latter exclude what better tiers match, which are not queried again. The former do not: the
-    index would look up a prefix again for each mention of it in the query.
+    Those of a later page exclude what better tiers match, as these are not queried again. Those of
+    the first page do not, because the index would look up a prefix for each mention of it.
     """
     queries = []
     for tier, fitting, better in tiers(query):

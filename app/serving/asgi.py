@@ -123,7 +123,7 @@ class Application:
     async def _receive_body(self, environ: Environ, receive: Receive) -> IO[bytes] | FailedBody:
         """The body of a request; raises ClientLeft."""
         count_slow = partial(self._count_slow, environ)
-        # A stranger's file is not received to be refused.
+        # Without a credential the file would be refused, so it is not received.
         if not (is_upload(environ) and identity.presented(Request(environ))):
             return await receive_body(receive, self._body_limit, count_slow)
         try:

@@ -1,7 +1,7 @@
 """The parent process of a server: it checks, migrates, starts the workers and watches them.
 
-A worker that dies is replaced at once; two deaths within seconds end the server with an error. A
-worker whose parent dies finishes its requests and ends.
+A worker that dies is replaced at once. If its replacement dies within CRASH_SECONDS, the server
+ends with an error. A worker whose parent dies finishes its requests and ends.
 """
 
 import errno

@@ -32,7 +32,7 @@ _inherited: list[Flask] = []
 
 
 class Server(uvicorn.Server):
-    """A server that does not keep requests waiting for news when it stops."""
+    """When it stops, it first answers the requests that wait for news."""
 
     def __init__(self, config: uvicorn.Config, application: Application) -> None:
         super().__init__(config)

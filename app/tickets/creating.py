@@ -1,4 +1,4 @@
-"""Creating tickets, alone or with what belongs to them, and the rule which parent one may have."""
+"""Creating tickets, alone or with what belongs to them, and which parent a ticket may have."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -101,9 +101,10 @@ def create_ticket(
 ) -> CreatedTicket:
     """Create a ticket with the next number of a project, which is an id or a project just read.
 
-    Imports pass ``reporter_user_id``, ``written_at`` as (created_at, updated_at) in ms, and of the
-    comments that follow what is indexed, ``said``, and the time of the last one. Raises
-    InvalidField for an invalid value or reference, and Forbidden ``sign_off_required``.
+    Imports pass ``reporter_user_id``, and ``written_at`` as (created_at, updated_at) in ms. Of the
+    comments that follow they pass the texts, ``said``, for the index, and when the last one was
+    written, ``discussed_at``. Raises InvalidField for an invalid value or reference, and Forbidden
+    ``sign_off_required``.
     """
     project = projects.writable(actor, into)
     checked: dict[str, Any] = {"title": title, "body": body}

@@ -13,7 +13,7 @@ class Field:
     # In requests, and in the changes of events.
     name: str
     # In the addresses and templates of pages; empty where no page shows it by itself.
-    part: str
+    page_name: str
     label: str
     # The value is the id of a user or a ticket.
     is_reference: bool = False
@@ -40,6 +40,6 @@ FIELDS = (
     Field("rank", "", messages.POSITION),
     Field("reporter_user_id", "reporter", messages.REPORTER, is_reference=True),
 )
-BY_PART = {field.part: field for field in FIELDS if field.part}
+BY_PAGE_NAME = {field.page_name: field for field in FIELDS if field.page_name}
 # The fields of ``update_ticket``.
 UPDATED = tuple(field for field in FIELDS if field.name != "state_id")

@@ -175,8 +175,8 @@ FILTERS = {
     "untouched": Filter(_is_untouched, messages.NOT_UPDATED_FOR, tuple(UNTOUCHED)),
     "ready": Filter(lambda _: is_ready(), messages.READY, is_flag=True),
     "blocked": Filter(lambda _: is_blocked(), messages.BLOCKED, is_flag=True),
+    # In the addresses of pages, which people keep; the same over REST and tools.
     "quiet": Filter(lambda _: is_stalled(), messages.STALLED_BOTS, is_flag=True),
-    # The same over REST and tools.
     "stalled": Filter(lambda _: is_stalled()),
     # A list of ids, or a query for ids.
     "among": Filter(Ticket.id.in_),

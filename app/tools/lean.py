@@ -66,7 +66,7 @@ _NOT_IN_WRITES = frozenset(
     }
 )
 # What an update answers only where an argument was about it.
-_IF_CHANGED = frozenset({*fields.BY_PART, "type", "color"}) - {"state", "assignee"}
+_IF_CHANGED = frozenset({*fields.BY_PAGE_NAME, "type", "color"}) - {"state", "assignee"}
 _ARGUMENTS_ABOUT = {"add_labels": "labels", "remove_labels": "labels"}
 
 

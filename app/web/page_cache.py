@@ -1,9 +1,9 @@
 """The cache of whole rendered pages, each under a key of everything that it shows.
 
-The key of a page is all that its template is given, the reader and the reader's choices included.
-So a cached page is the page that would be rendered, and nothing has to be invalidated. Late values
-are not part of the key: the keys of its forms, and how long ago something was. They are filled in
-when the page is sent. Views call ``render.cached_page``.
+The key of a page determines all that it shows, the reader and the reader's choices included; it
+has the day, too. So a cached page is the page that would be rendered, and nothing has to be
+invalidated. Late values are not part of the key: the keys of its forms, and times such as "5
+minutes ago". They are filled in when the page is sent. Views call ``render.cached_page``.
 
 A page may show plain values, rows and dataclasses. The key leaves out a field of a dataclass whose
 name begins with an underscore, so none may have one.
@@ -144,4 +144,4 @@ def _plain(value: Any) -> list[Any]:
         return ["safe", str.__str__(value)]
     if isinstance(value, tuple):
         return list(value)
-    raise TypeError(f"a page cannot be kept by a {type(value).__name__}")
+    raise TypeError(f"{type(value).__name__} cannot be part of the key of a page")

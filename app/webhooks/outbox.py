@@ -165,8 +165,8 @@ def claim(owner: str, most: int) -> list[Claimed]:
     for entry, webhook in due:
         if webhook.is_active:
             event = events[entry.audit_event_id]
-            told = chat_messages.get(entry.audit_event_id)
-            claimed.append(_claim(entry, webhook, owner, lease_until, event, told))
+            chat_message = chat_messages.get(entry.audit_event_id)
+            claimed.append(_claim(entry, webhook, owner, lease_until, event, chat_message))
         else:
             pending.end(webhook.id, messages.WEBHOOK_DISABLED)
     session.flush()
@@ -176,8 +176,8 @@ def claim(owner: str, most: int) -> list[Claimed]:
 def claim_entry(entry: OutboxEntry, webhook: Webhook, owner: str) -> Claimed:
     """Claim this entry; the caller holds ``Lock.OUTBOX``."""
     event = attempts.event_of(entry.audit_event_id)
-    told = attempts.message_about(webhook, event)
-    return _claim(entry, webhook, owner, database_ms() + LEASE_MS, event, told)
+    chat_message = attempts.message_about(webhook, event)
+    return _claim(entry, webhook, owner, database_ms() + LEASE_MS, event, chat_message)
 
 
 def _claim(
@@ -186,13 +186,13 @@ def _claim(
     owner: str,
     lease_until: int,
     event: Event,
-    told: ChatMessage | None,
+    chat_message: ChatMessage | None,
 ) -> Claimed:
     entry.state = OutboxState.SENDING.value
     entry.owner = owner
     entry.attempt_id = ids.new_id()
     entry.lease_until = lease_until
-    attempt = attempts.attempt_of(webhook, event, entry.attempt_id, entry.attempt, told)
+    attempt = attempts.attempt_of(webhook, event, entry.attempt_id, entry.attempt, chat_message)
     return Claimed(entry.id, owner, attempt)
 
 
@@ -205,7 +205,7 @@ def complete(claimed: Claimed, outcome: DeliveryOutcome, actor: Actor = SYSTEM) 
 
 
 def complete_all(results: Sequence[Result], actor: Actor = SYSTEM) -> list[Claimed]:
-    """As ``complete``, for many; the entries whose lease was lost."""
+    """As ``complete``, for many. Returns those whose lease was lost."""
     acquire(Lock.OUTBOX)
     entry_ids = [claimed.entry_id for claimed, _ in results]
     entries = {entry.id: entry for entry in session.scalars(_BY_IDS, {"ids": entry_ids})}
@@ -214,7 +214,7 @@ def complete_all(results: Sequence[Result], actor: Actor = SYSTEM) -> list[Claim
     for claimed, outcome in results:
         entry = entries.get(claimed.entry_id)
         if entry is not None and _is_held(entry, claimed):
-            _finish(entry, claimed.attempt, outcome, active, actor)
+            _record_outcome(entry, claimed.attempt, outcome, active, actor)
         else:
             lost.append(claimed)
     session.flush()
@@ -230,7 +230,7 @@ def _is_held(entry: OutboxEntry, claimed: Claimed) -> bool:
     )
 
 
-def _finish(
+def _record_outcome(
     entry: OutboxEntry,
     attempt: DeliveryAttempt,
     outcome: DeliveryOutcome,
@@ -272,7 +272,7 @@ def recover(*, is_alone: bool = False) -> int:
     for entry in entries:
         identifier, event = entry.attempt_id or ids.new_id(), events[entry.audit_event_id]
         attempt = DeliveryAttempt(identifier, entry.attempt, entry.webhook_id, "", None, event)
-        _finish(entry, attempt, INTERRUPTED, active)
+        _record_outcome(entry, attempt, INTERRUPTED, active)
     session.flush()
     return len(entries)
 

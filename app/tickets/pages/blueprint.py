@@ -22,7 +22,7 @@ Options = list[tuple[str, str]]
 pages = Blueprint("tickets_pages", __name__)
 
 # Labels of the fields of a ticket, by their parts.
-FACTS = {field.part: field.label for field in FIELDS if field.part}
+FACTS = {field.page_name: field.label for field in FIELDS if field.page_name}
 MOST_PROJECTS = 200
 
 

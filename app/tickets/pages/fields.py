@@ -21,7 +21,7 @@ from app.text.diff import Diff, compare
 from app.text.merge3 import Keep, Merged, merge
 from app.tickets import due_dates, listing, loaders, page_queries, service
 from app.tickets.board_sidebar import all_users
-from app.tickets.fields import BY_PART, FIELDS
+from app.tickets.fields import BY_PAGE_NAME, FIELDS
 from app.tickets.filters import PRIORITIES
 from app.tickets.messages import NO_DUE_DATE, NO_VALUE, VALUE_OF_NOBODY
 from app.tickets.models import TicketType
@@ -71,7 +71,7 @@ def value_of(ticket: dict[str, Any], name: str) -> str:
         return ",".join(sorted(label["id"] for label in ticket["labels"]))
     if name == "parent":
         return ticket["parent"]["display_id"] if ticket["parent"] else ""
-    value = ticket[BY_PART[name].name]
+    value = ticket[BY_PAGE_NAME[name].name]
     return "" if value is None else str(value)
 
 
@@ -338,7 +338,7 @@ def submit_field(form: Form, work: Callable[[Actor], None]) -> None:
 
 
 def _save(present: Actor, reference: str, name: str, form: Form) -> None:
-    field = BY_PART[name]
+    field = BY_PAGE_NAME[name]
     value = unified(form.value("value"))
     if name == "state":
         data = load(Transition, {field.name: value}, "body")

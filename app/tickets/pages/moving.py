@@ -16,7 +16,7 @@ from app.tickets import board, board_moves, board_sidebar, loaders, page_queries
 from app.tickets.board import Shape
 from app.tickets.board_moves import BoardCell, MovedCard, Neighbor
 from app.tickets.cards import GROUPINGS, BoardOrder
-from app.tickets.fields import BY_PART, Field
+from app.tickets.fields import BY_PAGE_NAME, Field
 from app.tickets.filters import CATEGORIES
 from app.tickets.models import Ticket
 from app.tickets.pages import messages, show
@@ -175,7 +175,9 @@ def _refused(reference: str, target: BoardCell, current: BoardCell) -> Response:
     return html(card + toast, 409)
 
 
-PICKED = {part: BY_PART[part] for part in ("assignee", "priority", "labels", "due_date", "parent")}
+PICKED = {
+    part: BY_PAGE_NAME[part] for part in ("assignee", "priority", "labels", "due_date", "parent")
+}
 
 
 def _field(name: str) -> Field:
@@ -192,13 +194,13 @@ def choose(reference: str, name: str) -> Response:
 def _choose_value(reference: str, field: Field, form: Form) -> Response:
     with reading():
         subject = page_queries.subject(actor(), reference)
-        options = options_of(subject, field.part)
-    current = value_of(subject.ticket, field.part)
+        options = options_of(subject, field.page_name)
+    current = value_of(subject.ticket, field.page_name)
     back = f"/projects/{subject.project['key']}/board"
     return ticket_page(
         "tickets/pick.html",
         subject,
-        name=field.part,
+        name=field.page_name,
         facts=FACTS,
         options=options,
         days=suggested_days(),

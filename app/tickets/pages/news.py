@@ -29,7 +29,7 @@ from app.web.guard import actor
 from app.web.render import html, render
 
 # The part of the page for each field.
-FACT_OF = {field.name: field.part for field in UPDATED if field.part}
+FACT_OF = {field.name: field.page_name for field in UPDATED if field.page_name}
 
 
 @pages.get("/tickets/<reference>/live")
