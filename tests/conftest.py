@@ -36,6 +36,10 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    # pytest-xdist says "no tests ran" of a mistyped path.
+    for argument in config.args:
+        if not Path(argument.split("::")[0]).exists():
+            raise pytest.UsageError(f"file or directory not found: {argument}")
     # Collecting makes objects that stay: there is no garbage among them.
     gc.disable()
     if "PYTEST_XDIST_WORKER" in os.environ:
