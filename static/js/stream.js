@@ -15,10 +15,12 @@ export function watchStream() {
   });
 }
 
+const asks = (one) => one.classList.contains("htmx-request");
+
 /** What a reader is in the middle of: an editor, an open form, an open menu, a press on its way. */
 function isBusy(place) {
-  if (place.matches("[data-editor], .htmx-request")) return true;
-  if (place.querySelector("[data-editor], details[open], .htmx-request")) return true;
+  if ([place, ...place.querySelectorAll("[hx-get], [hx-post]")].some(asks)) return true;
+  if (place.matches("[data-editor]") || place.querySelector("[data-editor], details[open]")) return true;
   return place.contains(document.activeElement) && document.activeElement.matches("input, textarea, select");
 }
 
