@@ -6,7 +6,6 @@ The body with a file has its own limit, and goes to disk.
 import asyncio
 import io
 import tempfile
-import threading
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
@@ -87,9 +86,9 @@ async def receive_body(
     except OSError:
         error = Unavailable(messages.FILE_NOT_STORED)
     except BaseException:
-        upload.close()
+        await upload.close()
         raise
-    upload.close()
+    await upload.close()
     return FailedBody(error)
 
 
@@ -119,18 +118,18 @@ class _Upload:
         self._kept = io.BytesIO()
         self._on_disk: IO[bytes] | None = None
         self._writing: asyncio.Future[None] | None = None
-        # Held by the thread that writes or closes the file.
-        self._disk_lock = threading.Lock()
-        self._is_closed = False
         self._length = self._received = 0
         self._has_begun = self._is_complete = False
 
-    def close(self) -> None:
-        """Have a thread close the file, after a write that is under way; waits for neither."""
-        if self._writing is not None:
-            self._writing.add_done_callback(_ignore_failure)
-        if self._writing is not None or self._on_disk is not None:
-            asyncio.get_running_loop().run_in_executor(None, self._close_file)
+    async def close(self) -> None:
+        """Close the file in a thread, after a write that is under way."""
+        # Closing writes what is left in the buffer, for which there may still be no room.
+        with suppress(OSError):
+            if self._writing is not None:
+                await self._writing
+        with suppress(OSError):
+            if self._on_disk is not None:
+                await asyncio.get_running_loop().run_in_executor(None, self._on_disk.close)
 
     async def begin(self) -> None:
         if not self._has_begun:
@@ -176,22 +175,6 @@ class _Upload:
             self._writing = None
 
     def _append(self, content: bytes) -> None:
-        with self._disk_lock:
-            if self._is_closed:
-                return
-            if self._on_disk is None:
-                self._on_disk = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 - kept open
-            self._on_disk.write(content)
-
-    def _close_file(self) -> None:
-        # To close it writes what is left in its buffer, for which there may still be no room.
-        with self._disk_lock, suppress(OSError):
-            self._is_closed = True
-            if self._on_disk is not None:
-                self._on_disk.close()
-
-
-def _ignore_failure(written: asyncio.Future[None]) -> None:
-    """Nobody is left to be told of it."""
-    if not written.cancelled():
-        written.exception()
+        if self._on_disk is None:
+            self._on_disk = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 - kept open
+        self._on_disk.write(content)

@@ -1,5 +1,6 @@
 """Uploads of files: over the disk, with a limit and deadlines of their own."""
 
+import asyncio
 import gc
 import io
 from functools import partial
@@ -10,7 +11,6 @@ import pytest
 from app.core.errors import RateLimited, RequestTimeout, Unavailable
 from app.serving import client_limits, uploads
 from tests.serving.conftest import LIMIT, Client, Wsgi, ask, read_failed
-from tests.support.serving import until
 
 pytestmark = pytest.mark.one_database
 
@@ -78,14 +78,14 @@ def test_a_slow_disk_loses_nothing_of_a_file(application, monkeypatch, slow):
 
 
 class StuckFile(io.BytesIO):
-    """A file whose disk is stuck in a write until the answer was sent, and then has no room."""
+    """A file whose disk is stuck in a write until ``over``, and then has no room."""
 
-    def __init__(self, is_answered):
+    def __init__(self):
         super().__init__()
-        self.is_answered, self.happened = is_answered, []
+        self.over, self.happened = Event(), []
 
     def write(self, _content):
-        until(self.is_answered)
+        assert self.over.wait(20)
         self.happened.append("written")
         raise OSError(28, "No space left on device")
 
@@ -95,13 +95,19 @@ class StuckFile(io.BytesIO):
 
 
 def test_a_file_that_is_given_up_is_closed_when_its_disk_lets_go(application, monkeypatch, caplog):
-    client = Client(PART, PART, more=True)
-    file = StuckFile(lambda: client.sent)
+    file = StuckFile()
+
+    class Sender(Client):
+        async def receive(self):
+            # After the deadline, if nothing holds the event loop.
+            asyncio.get_running_loop().call_later(0.6, file.over.set)
+            return await super().receive()
+
     monkeypatch.setattr(uploads, "IN_MEMORY_BYTES", 1000)
     monkeypatch.setattr(uploads, "LAST_BYTE_OF_FILE_SECONDS", 0.3)
     monkeypatch.setattr(uploads.tempfile, "TemporaryFile", lambda **_: file)
     with pytest.raises(RequestTimeout):
-        read_failed(application, client, **a_file())
+        read_failed(application, Sender(PART, PART, more=True), **a_file())
     assert file.happened == ["written", "closed"]
     gc.collect()
     assert caplog.messages == []
