@@ -5,17 +5,25 @@ from collections import Counter
 from pathlib import Path
 from types import FrameType, TracebackType
 
+import psycopg
+from sqlalchemy.engine.default import DefaultDialect
+
+from app.database import compiled_statements
+from app.database.connect import run_on_driver
 from tests.support.serving import ROOT
 
 EVERY_SECONDS = 0.001
-# Python that does nothing but wait for the database's own code, by file and function.
+# Python that does nothing but call the database's own code.
 DATABASE = {
-    ("prepared.py", "run"),
-    ("default.py", "do_execute"),
-    ("default.py", "do_executemany"),
-    ("default.py", "do_commit"),
-    ("engines.py", "_begin_sqlite"),
-    ("generators.py", "execute"),
+    function.__code__
+    for function in (
+        compiled_statements._execute,
+        run_on_driver,
+        DefaultDialect.do_execute,
+        DefaultDialect.do_executemany,
+        DefaultDialect.do_commit,
+        psycopg.Connection.wait,
+    )
 }
 
 
@@ -53,7 +61,7 @@ class Sampler:
 def area(frame: FrameType) -> str:
     """The part of the house, or the library, that a frame belongs to."""
     path = Path(frame.f_code.co_filename)
-    if (path.name, frame.f_code.co_name) in DATABASE:
+    if frame.f_code in DATABASE:
         return "the database"
     if path.is_relative_to(ROOT / "app"):
         inside = path.relative_to(ROOT / "app")
