@@ -17,13 +17,13 @@ from app.core.ids import request_id
 from app.database import schema
 from app.database.connect import engine_options, prepare
 from app.database.session import db
-from app.http.current import current_g, current_request, current_settings
+from app.http.current import Identity, current_g, current_request, current_settings
 from app.http.flask_app import Docket, HideTokens, OrjsonProvider, add_missing
 from app.integrations import endpoint
 from app.mcp import blueprint as mcp
 from app.mcp.registry import EndpointConfig
 from app.rest import errors, openapi
-from app.rest.dispatch import Identity, blueprint, check_credentials, health
+from app.rest.dispatch import blueprint, check_credentials, health
 from app.tickets import stalled_bots
 from app.tools.catalog import catalog
 from app.web import guard
@@ -141,7 +141,7 @@ def _install_edges(app: Flask) -> None:
         presented=identity.presented,
         precheck=identity.precheck,
         resolve=identity.resolve,
-        client=identity.client,
+        peer=identity.peer,
         cross_site=identity.is_cross_site,
     )
 

@@ -15,7 +15,7 @@ from app.accounts.schemas import (
     UserOut,
     UserPatch,
 )
-from app.accounts.sessions import OpenedSession, Peer
+from app.accounts.sessions import OpenedSession
 from app.core.clock import iso
 from app.core.errors import (
     Conflict,
@@ -31,17 +31,11 @@ from app.core.errors import (
 )
 from app.http.current import current_settings
 from app.rest.fields import EmptyBody, PageQuery
-from app.rest.routing import NO_CONTENT, Answer, Api, Call, Caller, Cookie, created
+from app.rest.routing import NO_CONTENT, Answer, Api, Call, Cookie, created
 
 CLEARED = Cookie(COOKIE, "", 0)
 
 api = Api("auth")
-
-
-def peer_of(client: Caller | None) -> Peer:
-    if client is None:
-        return Peer("", "")
-    return Peer(client.address, client.user_agent, client.is_local)
 
 
 def logged_in(opened: OpenedSession, *, status: int = 200) -> Answer:
@@ -71,9 +65,7 @@ def log_in(call: Call) -> Answer:
     password without `code` is 401 with the reason `totp_required`, a wrong code `totp_invalid`.
     If only single sign-on is allowed, this is 403 with the reason `password_login_off`.
     """
-    opened = login.log_in(
-        call.actor, **call.body, peer=peer_of(call.client), settings=current_settings()
-    )
+    opened = login.log_in(call.actor, **call.body, peer=call.peer, settings=current_settings())
     if isinstance(opened, LoginStep):
         raise login.code_required()
     return logged_in(opened)
@@ -112,9 +104,7 @@ def me(call: Call) -> Answer:
 )
 def change_password(call: Call) -> Answer:
     """Change your own password; all other sessions end."""
-    users.change_password(
-        call.actor, **call.body, peer=peer_of(call.client), settings=current_settings()
-    )
+    users.change_password(call.actor, **call.body, peer=call.peer, settings=current_settings())
     return NO_CONTENT
 
 
@@ -122,7 +112,7 @@ def change_password(call: Call) -> Answer:
 def setup_status(call: Call) -> Answer:
     """Show whether setup is needed: true until the first human exists."""
     needs_setup = setup.setup_status(call.actor)
-    needs_code = needs_setup and not peer_of(call.client).is_local
+    needs_code = needs_setup and not call.peer.is_local
     return Answer({"needs_setup": needs_setup, "needs_code": needs_code})
 
 
@@ -145,7 +135,7 @@ def set_up_admin(call: Call) -> Answer:
     From another machine, or through a proxy, this needs the setup code that the server printed.
     """
     opened = setup.set_up_admin(
-        call.actor, **call.body, peer=peer_of(call.client), settings=current_settings()
+        call.actor, **call.body, peer=call.peer, settings=current_settings()
     )
     return logged_in(opened, status=201)
 

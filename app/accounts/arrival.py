@@ -45,7 +45,7 @@ def report(request: Request, response: Response) -> None:
     forwarded = ",".join(request.headers.getlist("X-Forwarded-For"))
     response.headers[ARRIVED] = orjson.dumps(
         {
-            "client": identity.client(request).address,
+            "client": identity.peer(request).address,
             "forwarded": [hop.strip() for hop in forwarded.split(",") if hop.strip()],
             "trusted": settings.trusted_proxies,
         }

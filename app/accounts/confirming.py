@@ -4,10 +4,9 @@ from sqlalchemy import select
 
 from app.accounts import passwords, throttle
 from app.accounts.models import User
-from app.accounts.sessions import Peer
 from app.audit.service import Target, record_separately
 from app.config import Settings
-from app.core.actor import Actor
+from app.core.actor import Actor, Peer
 from app.core.errors import CurrentPasswordInvalid
 from app.database.session import reading, run_write, session
 

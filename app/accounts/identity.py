@@ -21,12 +21,16 @@ from app.accounts import credentials, failure_windows, read_notes, throttle
 from app.accounts.models import BotMode, BotToken, User, UserSession, Workspace
 from app.audit.service import Target, record
 from app.config import Settings
-from app.core.actor import ANONYMOUS, Actor, ActorKind
+from app.core.actor import ANONYMOUS, Actor, ActorKind, Peer
 from app.core.clock import MINUTE_MS, now_ms
 from app.core.errors import AmbiguousCredentials, Forbidden, InvalidCredentials, Unavailable
 from app.database.session import Prepared, run_write, session
-from app.http.current import current_g, current_request, current_settings
-from app.rest.routing import Caller
+from app.http.current import (
+    SAFE_METHODS,
+    current_g,
+    current_request,
+    current_settings,
+)
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +45,6 @@ PROXY_HEADERS = (
     "X-Forwarded-Proto",
     "X-Real-Ip",
 )
-SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 _OWNERS_OF_TOKEN = select(BotToken.bot_user_id).where(BotToken.prefix == bindparam("prefix"))
 _ACTING = select(User.id).where(User.id == bindparam("user_id"))
@@ -137,10 +140,10 @@ def is_cross_site(request: Request) -> bool:
     return origin is not None and not current_settings().own_address.is_origin(origin)
 
 
-def client(request: Request) -> Caller:
+def peer(request: Request) -> Peer:
     """The peer behind the trusted proxies; X-Forwarded-For is read only as far as they wrote it."""
     address = _forwarded_address(request) or request.remote_addr or ""
-    return Caller(address, request.headers.get("User-Agent", "")[:200], _is_local(request))
+    return Peer(address, request.headers.get("User-Agent", "")[:200], _is_local(request))
 
 
 def _is_local(request: Request) -> bool:
@@ -240,7 +243,7 @@ def acting_bot(user_id: str) -> Actor:
 
 def _refusal(prefix: str | None, row: Any) -> InvalidCredentials:
     error = InvalidCredentials()
-    network = throttle.network_of(client(current_request()).address)
+    network = throttle.network_of(peer(current_request()).address)
     error.audit_if = failure_windows.claim_of(network, prefix)
     if error.audit_if is not None:
         error.audit_event = failure_windows.EVENT

@@ -28,11 +28,11 @@ from app.accounts import (
 from app.accounts.login import LoginStep
 from app.accounts.models import PasswordLink, User
 from app.accounts.password_links import IssuedLink, LinkOwner
-from app.accounts.sessions import OpenedSession, Peer
+from app.accounts.sessions import OpenedSession
 from app.audit.service import Target, record, record_separately
 from app.config import Settings
 from app.core import text
-from app.core.actor import ANONYMOUS, Access, Actor, operation
+from app.core.actor import ANONYMOUS, Access, Actor, Peer, operation
 from app.core.clock import now_ms
 from app.core.errors import Conflict, Forbidden, InvalidField, NotFound
 from app.core.logs import REDACTED

@@ -18,11 +18,11 @@ from sqlalchemy import select, update
 
 from app.accounts import credentials, messages, names, passwords, second_factor, sessions, throttle
 from app.accounts.models import User, UserType
-from app.accounts.sessions import OpenedSession, Peer
+from app.accounts.sessions import OpenedSession
 from app.audit.service import Target, record, record_separately
 from app.config import Settings
 from app.core import text
-from app.core.actor import ANONYMOUS, Access, Actor, ActorKind, operation
+from app.core.actor import ANONYMOUS, Access, Actor, ActorKind, Peer, operation
 from app.core.clock import MINUTE_MS, now_ms
 from app.core.errors import Forbidden, InvalidCredentials
 from app.database import encryption

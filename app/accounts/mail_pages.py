@@ -3,7 +3,6 @@
 from flask import Blueprint, Response
 
 from app.accounts import invitations, mailing, messages
-from app.accounts.pages import peer
 from app.accounts.schemas import ForgotPasswordBody
 from app.core.errors import NotFound, RateLimited
 from app.database.session import reading, run_write
@@ -11,7 +10,7 @@ from app.http.current import current_request, current_settings
 from app.http.flask_app import FAILED, SEGMENT_KEY
 from app.mail import outbox
 from app.web.forms import Form, attempt, load_form
-from app.web.guard import actor, public, write
+from app.web.guard import actor, peer, public, write
 from app.web.render import go, page
 
 pages = Blueprint("account_mail_pages", __name__)

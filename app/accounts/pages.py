@@ -11,14 +11,14 @@ from app.accounts.login import LoginStep
 from app.accounts.models import User
 from app.accounts.passkey_schemas import PasskeyLogin
 from app.accounts.schemas import ChangePasswordBody, CodeBody, LoginBody, SetupBody, UserPatch
-from app.accounts.sessions import OpenedSession, Peer
+from app.accounts.sessions import OpenedSession
 from app.core.errors import Forbidden, InvalidCredentials, NotFound, RateLimited
 from app.database.session import reading
 from app.http.current import current_settings
 from app.mail import outbox
-from app.web import choices, guard
+from app.web import choices
 from app.web.forms import Form, attempt, load_form
-from app.web.guard import actor, public, safe_next, write
+from app.web.guard import actor, peer, public, safe_next, write
 from app.web.render import go, is_htmx, page, partial
 
 pages = Blueprint("accounts_pages", __name__)
@@ -26,12 +26,6 @@ pages = Blueprint("accounts_pages", __name__)
 SESSIONS = "/profile/sessions"
 # What a login has come to while it waits for the code of the second factor.
 STEP_COOKIE = "app_login_step"
-
-
-def peer() -> Peer:
-    """The client of this request, as login verbs take it."""
-    client = guard.client()
-    return Peer(client.address, client.user_agent, client.is_local)
 
 
 @pages.get("/setup")

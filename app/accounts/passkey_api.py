@@ -1,7 +1,7 @@
 """REST endpoints of passkeys: logging in with one, and having some."""
 
 from app.accounts import passkey_login, passkeys
-from app.accounts.api import logged_in, peer_of
+from app.accounts.api import logged_in
 from app.accounts.passkey_schemas import (
     PasskeyBegin,
     PasskeyCreate,
@@ -73,7 +73,7 @@ def log_in(call: Call) -> Answer:
     not accepted is 401 with the reason `passkey_invalid`, an expired challenge `passkey_over`.
     """
     opened = passkey_login.log_in(
-        call.actor, **call.body, peer=peer_of(call.client), settings=current_settings()
+        call.actor, **call.body, peer=call.peer, settings=current_settings()
     )
     return logged_in(opened)
 
@@ -108,9 +108,7 @@ def begin_adding(call: Call) -> Answer:
     If two-factor authentication is on, a code is required too.
     """
     return _begun(
-        passkeys.begin_adding(
-            call.actor, **call.body, peer=peer_of(call.client), settings=current_settings()
-        )
+        passkeys.begin_adding(call.actor, **call.body, peer=call.peer, settings=current_settings())
     )
 
 
@@ -161,7 +159,7 @@ def remove(call: Call) -> Answer:
         call.actor,
         call.path["passkey_id"],
         **call.body,
-        peer=peer_of(call.client),
+        peer=call.peer,
         settings=current_settings(),
     )
     return NO_CONTENT

@@ -14,13 +14,13 @@ from app.accounts.ceremonies import Ceremony, Site
 from app.accounts.login import Way
 from app.accounts.models import Passkey, User
 from app.accounts.passkeys import CLIENT_DATA_LENGTH, STATE_LENGTH, PasskeyChallenge
-from app.accounts.sessions import OpenedSession, Peer
+from app.accounts.sessions import OpenedSession
 from app.accounts.throttle import LoginAttempt
 from app.accounts.webauthn import Assertion, NotVerified
 from app.audit.service import Target, record_separately
 from app.config import Settings
 from app.core import text
-from app.core.actor import ANONYMOUS, Access, Actor, operation
+from app.core.actor import ANONYMOUS, Access, Actor, Peer, operation
 from app.core.clock import now_ms
 from app.core.errors import InvalidCredentials
 from app.database.session import reading, run_write, session

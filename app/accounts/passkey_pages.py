@@ -3,13 +3,12 @@
 from flask import Blueprint, Response, request
 
 from app.accounts import ceremonies, passkeys, second_factor
-from app.accounts.pages import peer
 from app.accounts.passkey_schemas import PasskeyCreate, PasskeyPatch
 from app.accounts.schemas import CurrentPasswordBody
 from app.database.session import reading
 from app.http.current import current_settings
 from app.web.forms import Form, attempt, load_form, submit
-from app.web.guard import actor
+from app.web.guard import actor, peer
 from app.web.render import go, page
 
 pages = Blueprint("passkey_pages", __name__)

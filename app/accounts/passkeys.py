@@ -23,11 +23,10 @@ from app.accounts import (
 from app.accounts.ceremonies import Site
 from app.accounts.confirming import confirm_password, confirm_unchanged
 from app.accounts.models import Passkey, User
-from app.accounts.sessions import Peer
 from app.audit.service import Target, record
 from app.config import Settings
 from app.core import ids, text
-from app.core.actor import Access, Actor, operation
+from app.core.actor import Access, Actor, Peer, operation
 from app.core.clock import iso, iso_or_none
 from app.core.errors import Conflict, InvalidField, NotFound
 from app.core.ids import as_uuid

@@ -6,7 +6,7 @@ from flask import Blueprint, Response, g, request
 
 from app.accounts import invitations, passkeys, second_factor, users
 from app.accounts.login import LoginStep
-from app.accounts.pages import enter, peer
+from app.accounts.pages import enter
 from app.accounts.password_links import IssuedLink
 from app.accounts.schemas import ChoosePasswordBody, InvitationBody
 from app.accounts.sessions import OpenedSession
@@ -17,7 +17,7 @@ from app.http.current import current_request, current_settings
 from app.http.flask_app import SEGMENT_KEY
 from app.mail import outbox
 from app.web.forms import Form, attempt, load_form, submit
-from app.web.guard import actor, public, safe_next, write
+from app.web.guard import actor, peer, public, safe_next, write
 from app.web.render import go, page
 
 pages = Blueprint("people_pages", __name__)

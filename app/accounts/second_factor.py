@@ -14,11 +14,10 @@ from sqlalchemy import delete, func, insert, select
 from app.accounts import credentials, messages, sessions, throttle, totp, user_refs
 from app.accounts.confirming import confirm_password, confirm_unchanged
 from app.accounts.models import RecoveryCode, SecondFactor, User
-from app.accounts.sessions import Peer
 from app.audit.service import Target, record, record_separately
 from app.config import Settings
 from app.core import text
-from app.core.actor import Access, Actor, ActorKind, operation
+from app.core.actor import Access, Actor, ActorKind, Peer, operation
 from app.core.clock import MINUTE_MS, now_ms
 from app.core.errors import Conflict, InvalidField, NotFound
 from app.database import encryption

@@ -1,7 +1,6 @@
 """REST endpoints of the second factor of logins."""
 
 from app.accounts import second_factor
-from app.accounts.api import peer_of
 from app.accounts.schemas import (
     CodeBody,
     CurrentPasswordBody,
@@ -46,7 +45,7 @@ def set_up(call: Call) -> Answer:
     Confirm it in the same session within ten minutes.
     """
     made = second_factor.set_up(
-        call.actor, **call.body, peer=peer_of(call.client), settings=current_settings()
+        call.actor, **call.body, peer=call.peer, settings=current_settings()
     )
     return Answer({"secret": made.secret, "otpauth_uri": made.address})
 
@@ -81,7 +80,7 @@ def confirm(call: Call) -> Answer:
 def make_recovery_codes(call: Call) -> Answer:
     """Replace your recovery codes. The old ones stop working."""
     codes = second_factor.make_recovery_codes(
-        call.actor, **call.body, peer=peer_of(call.client), settings=current_settings()
+        call.actor, **call.body, peer=call.peer, settings=current_settings()
     )
     return Answer({"recovery_codes": codes})
 
@@ -98,9 +97,7 @@ def make_recovery_codes(call: Call) -> Answer:
 )
 def disable(call: Call) -> Answer:
     """Turn off your two-factor authentication."""
-    second_factor.disable(
-        call.actor, **call.body, peer=peer_of(call.client), settings=current_settings()
-    )
+    second_factor.disable(call.actor, **call.body, peer=call.peer, settings=current_settings())
     return NO_CONTENT
 
 

@@ -5,14 +5,13 @@ from flask import Blueprint, Response, g
 from markupsafe import Markup
 
 from app.accounts import second_factor
-from app.accounts.pages import peer
 from app.accounts.schemas import CodeBody, CurrentPasswordBody, PasswordAndCodeBody
 from app.accounts.second_factor import NewFactor
 from app.core.errors import Conflict
 from app.database.session import reading
 from app.http.current import current_settings
 from app.web.forms import Form, attempt, load_form, submit
-from app.web.guard import actor
+from app.web.guard import actor, peer
 from app.web.render import go, page
 
 pages = Blueprint("second_factor_pages", __name__)

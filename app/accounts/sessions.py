@@ -21,18 +21,6 @@ _USER = select(User.id).where(User.id == bindparam("user_id"))
 
 
 @dataclass(frozen=True, slots=True)
-class Peer:
-    """The other end of a login: its address behind the trusted proxies, and its user agent.
-
-    A local peer is on this machine, with no proxy in between.
-    """
-
-    address: str
-    user_agent: str
-    is_local: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class OpenedSession:
     """A new session; the plaintext ``token`` goes into the cookie and is stored nowhere."""
 

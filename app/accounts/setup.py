@@ -11,10 +11,10 @@ from sqlalchemy import exists, select
 
 from app.accounts import login, messages
 from app.accounts.models import User, UserType
-from app.accounts.sessions import OpenedSession, Peer
+from app.accounts.sessions import OpenedSession
 from app.accounts.users import NewHuman, add_human, prepare_human
 from app.config import Settings
-from app.core.actor import Access, Actor, operation
+from app.core.actor import Access, Actor, Peer, operation
 from app.core.errors import Conflict, Forbidden
 from app.database.locks import Lock, acquire
 from app.database.session import reading, run_write, session

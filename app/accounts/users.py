@@ -21,11 +21,10 @@ from app.accounts.builders import user_json
 from app.accounts.confirming import confirm_password, confirm_unchanged
 from app.accounts.login import human_actor
 from app.accounts.models import BotToken, User, UserType
-from app.accounts.sessions import Peer
 from app.audit.service import Target, record
 from app.config import Settings
 from app.core import text
-from app.core.actor import Access, Actor, operation
+from app.core.actor import Access, Actor, Peer, operation
 from app.core.clock import now_ms
 from app.core.errors import Conflict, NotFound, PasswordUnchanged
 from app.database.locks import Lock, acquire

@@ -1,4 +1,4 @@
-"""The actor of a request, and which kinds of actor may call a verb."""
+"""The actor and the peer of a request, and which kinds of actor may call a verb."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -62,6 +62,18 @@ class Actor:
 
     def sees_project(self, project_id: str) -> bool:
         return not self.allowlist or project_id in self.allowlist
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """The other end of a request: its address behind the trusted proxies, and its user agent.
+
+    A local peer is on this machine, with no proxy in between.
+    """
+
+    address: str
+    user_agent: str
+    is_local: bool = False
 
 
 ANONYMOUS = Actor(kind=ActorKind.ANONYMOUS, may_write=False)

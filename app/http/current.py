@@ -1,25 +1,45 @@
-"""The current request, application, settings and ``g``, without Flask's proxies, and bodies.
+"""The current request, its body and identity, the application and ``g``, without Flask's proxies.
 
 A proxy takes a microsecond for each access, and a request has dozens. Outside a request or an
 application these raise RuntimeError, as Flask does.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, cast
 
 from flask import Flask, Request, current_app, g, request
 from werkzeug.local import LocalProxy
 
 from app.config import Settings
+from app.core.actor import Actor, Peer
 from app.core.errors import RequestTooLarge
 
 # The limit of bodies on what needs no login.
 PUBLIC_BYTES = 64 * 1024
 _DRAINED = 256 * 1024
-
+# The extension of the application that is its Identity.
+IDENTITY = "docket_identity"
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 _application = cast("LocalProxy[Flask]", current_app)
 _request = cast("LocalProxy[Request]", request)
 _g = cast("LocalProxy[Any]", g)
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """How REST and the pages identify their callers; ``create_app`` passes it in."""
+
+    # Whether the request carries a credential, valid or not.
+    presented: Callable[[Request], bool]
+    # In a unit of work: the actor of this request; raises for an invalid credential.
+    resolve: Callable[[Request], Actor]
+    # Before any unit of work: refuses two credentials at once, and cross-site requests.
+    precheck: Callable[[Request], None]
+    peer: Callable[[Request], Peer]
+    # Whether the browser says that another site caused the request.
+    cross_site: Callable[[Request], bool]
 
 
 def current_application() -> Flask:
@@ -29,6 +49,11 @@ def current_application() -> Flask:
 def current_settings() -> Settings:
     settings: Settings = current_application().config["SETTINGS"]
     return settings
+
+
+def current_identity() -> Identity:
+    identity: Identity = current_application().extensions[IDENTITY]
+    return identity
 
 
 def current_request() -> Request:

@@ -78,7 +78,7 @@ def _refusal(connection_id: str) -> NotFound:
     request = current_request()
     request.environ[FAILED] = True
     current_g().actor = ANONYMOUS
-    network = throttle.network_of(identity.client(request).address)
+    network = throttle.network_of(identity.peer(request).address)
     error.audit_if = failure_windows.claim_of(network, None)
     if error.audit_if is not None:
         error.audit_event = failure_windows.EVENT

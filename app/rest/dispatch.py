@@ -5,7 +5,6 @@ allowlist and the rules of the domain. One unit of work spans all of it, so the 
 checked in the transaction of the change.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, cast
@@ -16,7 +15,7 @@ from sqlalchemy import text as sqlalchemy_text
 from app.audit.service import record_refusal
 from app.config import Settings
 from app.core import json_parsing, text
-from app.core.actor import ANONYMOUS, Access, Actor
+from app.core.actor import ANONYMOUS, Access
 from app.core.errors import (
     DomainError,
     Forbidden,
@@ -29,14 +28,20 @@ from app.core.etag import matches
 from app.core.lanes import Lane, require
 from app.database import idempotency
 from app.database.session import reading, run_write, session
-from app.http.current import PUBLIC_BYTES, current_g, current_request, current_settings, read_body
+from app.http.current import (
+    PUBLIC_BYTES,
+    Identity,
+    current_g,
+    current_request,
+    current_settings,
+    read_body,
+)
 from app.http.multipart import received_form
 from app.http.sending import Download, send
 from app.rest import fields, messages
 from app.rest.routing import (
     Answer,
     Call,
-    Caller,
     Cookie,
     Registry,
     Rendered,
@@ -50,21 +55,6 @@ CLIENT_REQUEST_ID_LENGTH = 128
 CONDITIONAL = {"Cache-Control": "private, no-cache"}
 HEALTHY = Rendered(200, b'{"status":"ok"}\n')
 READY = Rendered(200, b'{"status":"ready","db":"ok","settings_loaded":true}\n')
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """How REST and the pages identify their callers."""
-
-    # Whether the request carries a credential, valid or not.
-    presented: Callable[[Request], bool]
-    # In a unit of work: the actor of this request; raises for an invalid credential.
-    resolve: Callable[[Request], Actor]
-    # Before any unit of work: refuses two credentials at once, and cross-site requests.
-    precheck: Callable[[Request], None]
-    client: Callable[[Request], Caller]
-    # Whether the browser says that another site caused the request.
-    cross_site: Callable[[Request], bool]
 
 
 def dispatch(route: Route, identity: Identity, **path: str) -> Response:
@@ -220,7 +210,7 @@ class Exchange:
             body=self._body() if is_whole else {},
             query=query,
             if_match=request.headers.get("If-Match") if route.if_match else None,
-            client=self.identity.client(request),
+            peer=self.identity.peer(request),
             prepared=self.prepared,
         )
 

@@ -10,9 +10,10 @@ from flask import Blueprint, Response, request
 
 from app.config import Settings
 from app.core.etag import matches
+from app.http.current import Identity
 from app.rest import operations, refusals
 from app.rest.components import PAGE, Components, add_event_payloads
-from app.rest.dispatch import Identity, check_credentials
+from app.rest.dispatch import check_credentials
 from app.rest.operations import path_of
 from app.rest.routing import Registry, Rendered, as_json, respond
 

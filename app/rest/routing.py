@@ -12,7 +12,7 @@ import orjson
 from flask import Response
 from marshmallow import Schema
 
-from app.core.actor import Access, Actor, Operation
+from app.core.actor import Access, Actor, Operation, Peer
 from app.core.errors import DomainError
 from app.http.flask_app import Reply
 
@@ -25,25 +25,13 @@ class Call:
     """One request as a view sees it: checked, and without Flask."""
 
     actor: Actor
+    peer: Peer
     path: Mapping[str, str]
     body: Mapping[str, Any] = field(default_factory=dict)
     query: Mapping[str, Any] = field(default_factory=dict)
     if_match: str | None = None
-    client: "Caller | None" = None
     # What ``Route.prepares`` returned.
     prepared: Any = None
-
-
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """The client: its address behind the trusted proxies, and its user agent.
-
-    A local client is on this machine and connects without a proxy.
-    """
-
-    address: str
-    user_agent: str
-    is_local: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -216,7 +216,7 @@ class Application:
     def _client(self, environ: Environ) -> str:
         """The client's address behind the trusted proxies, or its network."""
         with self._app.app_context():
-            return throttle.network_of(identity.client(Request(environ)).address)
+            return throttle.network_of(identity.peer(Request(environ)).address)
 
 
 def _isolated(lane: Lane, work: Callable[[], T]) -> T:

@@ -4,7 +4,7 @@ from typing import Any
 
 from flask import Blueprint, Response, jsonify, request
 
-from app.accounts.pages import enter, peer, set_cookie, show_login
+from app.accounts.pages import enter, set_cookie, show_login
 from app.accounts.sessions import OpenedSession
 from app.config import Settings
 from app.core.errors import Conflict, NotFound, RateLimited
@@ -15,7 +15,7 @@ from app.sign_on.requests import ProviderFailure
 from app.sign_on.service import Arrived, Departure, SignOnRefused
 from app.sign_on.tokens import TokenRefused
 from app.web.forms import Form
-from app.web.guard import actor, public, safe_next, write
+from app.web.guard import actor, peer, public, safe_next, write
 from app.web.render import go, page
 
 pages = Blueprint("sign_on_pages", __name__)

@@ -13,12 +13,12 @@ from sqlalchemy import exists, select
 from app.accounts import emails, names, sessions, throttle, users
 from app.accounts.login import human_actor
 from app.accounts.models import ProviderIdentity, User, UserType
-from app.accounts.sessions import OpenedSession, Peer
+from app.accounts.sessions import OpenedSession
 from app.accounts.used_tokens import use_once
 from app.audit.service import Target, record, record_separately
 from app.config import Admission, Settings
 from app.core import ids, text
-from app.core.actor import ANONYMOUS, Access, Actor, operation
+from app.core.actor import ANONYMOUS, Access, Actor, Peer, operation
 from app.core.clock import now_ms
 from app.core.errors import InvalidField
 from app.core.lanes import Lane, require

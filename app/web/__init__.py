@@ -10,7 +10,8 @@ from werkzeug.routing import BaseConverter
 
 from app.core.errors import DomainError
 from app.core.ids import DISPLAY_ID_PATTERN
-from app.web import assets, errors, filters, guard, render, texts
+from app.http.current import IDENTITY, Identity
+from app.web import assets, errors, filters, render, texts
 
 
 class DisplayId(BaseConverter):
@@ -18,7 +19,7 @@ class DisplayId(BaseConverter):
 
 
 def install(
-    app: Flask, who: guard.Who, pages: Sequence[Blueprint], linker: texts.LinkResolver
+    app: Flask, identity: Identity, pages: Sequence[Blueprint], linker: texts.LinkResolver
 ) -> Callable[[DomainError], Response]:
     """Install the pages and what they share; returns the function that shows errors."""
     app.url_map.converters["display_id"] = DisplayId
@@ -26,7 +27,7 @@ def install(
     filters.install(app)
     render.install(app)
     texts.install(app, linker)
-    app.extensions["docket_who"] = who
+    app.extensions[IDENTITY] = identity
     for blueprint in pages:
         app.register_blueprint(blueprint)
     return errors.show_error

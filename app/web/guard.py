@@ -5,17 +5,23 @@ Pages are for people. A request without a session goes to the login page, which 
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import ParamSpec, Protocol, TypeVar
+from typing import ParamSpec, TypeVar
 from urllib.parse import quote
 
 from flask import Request, Response, current_app, g, request
 from sqlalchemy.exc import DBAPIError
 
 from app.audit.service import record_refusal
-from app.core.actor import ANONYMOUS, Actor
+from app.core.actor import ANONYMOUS, Actor, Peer
 from app.core.errors import DomainError, Forbidden, InvalidField, NotFound, Unauthenticated
 from app.database.session import reading, run_write
-from app.http.current import PUBLIC_BYTES, current_g, current_request
+from app.http.current import (
+    PUBLIC_BYTES,
+    SAFE_METHODS,
+    current_g,
+    current_identity,
+    current_request,
+)
 from app.http.flask_app import add_missing
 from app.http.multipart import is_upload
 from app.web.compression import accepts_gzip, compress
@@ -23,7 +29,6 @@ from app.web.compression import accepts_gzip, compress
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
-SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -37,54 +42,24 @@ PAGE_HEADERS = {
 }
 
 
-class Client(Protocol):
-    """The peer of a request."""
-
-    @property
-    def address(self) -> str:
-        """The address behind the trusted proxies."""
-
-    @property
-    def user_agent(self) -> str: ...
-
-    @property
-    def is_local(self) -> bool:
-        """Whether it is on this machine, without a proxy."""
-
-
-class Who(Protocol):
-    """How pages find the actor; passed in by ``create_app``."""
-
-    def precheck(self, request: Request, /) -> None:
-        """Refuse credentials that need no lookup to be wrong."""
-
-    def cross_site(self, request: Request, /) -> bool:
-        """Whether another site caused the request."""
-
-    def resolve(self, request: Request, /) -> Actor:
-        """Find the actor, within a unit of work."""
-
-    def client(self, request: Request, /) -> Client: ...
-
-
 def admit() -> None:
     """Find the actor of the page that is asked for, and refuse what pages do not take."""
     request, state = current_request(), current_g()
-    who: Who = current_app.extensions["docket_who"]
+    identity = current_identity()
     state.operation_id = request.endpoint
     view = current_app.view_functions[request.endpoint or ""]
     is_public = getattr(view, "is_public", False)
     if is_public:
         request.max_content_length = request.max_form_memory_size = PUBLIC_BYTES
     _refuse_nul(request)
-    who.precheck(request)
-    if request.method not in SAFE_METHODS and who.cross_site(request):
+    identity.precheck(request)
+    if request.method not in SAFE_METHODS and identity.cross_site(request):
         raise Forbidden("cross_site_request")
     if is_public and not getattr(view, "wants_actor", False):
         return
     try:
         with reading():
-            state.actor = who.resolve(request)
+            state.actor = identity.resolve(request)
     except DomainError as error:
         record_refusal(actor(), error, request.endpoint or "")
         raise
@@ -150,15 +125,14 @@ def find_reader() -> None:
     state = current_g()
     if state.actor.user_id is not None:
         return
-    who: Who = current_app.extensions["docket_who"]
+    identity = current_identity()
     with suppress(DomainError, DBAPIError), reading():
-        found = who.resolve(request)
+        found = identity.resolve(request)
         state.actor = found if found.is_human else state.actor
 
 
-def client() -> Client:
-    who: Who = current_app.extensions["docket_who"]
-    return who.client(request)
+def peer() -> Peer:
+    return current_identity().peer(request)
 
 
 def write(work: Callable[[Actor], Result]) -> Result:
@@ -167,10 +141,10 @@ def write(work: Callable[[Actor], Result]) -> Result:
     A refusal is recorded after the rollback and raised again. Raises Unauthenticated if the session
     has ended.
     """
-    who: Who = current_app.extensions["docket_who"]
+    identity = current_identity()
 
     def authenticated_work() -> Result:
-        current = who.resolve(request)
+        current = identity.resolve(request)
         if not current.is_human:
             raise Unauthenticated
         return work(current)

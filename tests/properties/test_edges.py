@@ -31,7 +31,7 @@ def seen(hops, trusted, tmp):
     APP.config["SETTINGS"] = replace(settings_for("sqlite://", tmp), trusted_proxies=trusted)
     headers = [("X-Forwarded-For", ", ".join(hops))] if hops else []
     with APP.test_request_context(headers=headers, environ_base={"REMOTE_ADDR": PEER}):
-        return identity.client(request).address
+        return identity.peer(request).address
 
 
 @given(HOPS, st.lists(ADDRESSES, min_size=3, max_size=3), st.integers(0, 3))
