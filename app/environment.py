@@ -27,9 +27,9 @@ from app import messages
 Environment = Mapping[str, str]
 
 POSTGRESQL = "postgresql+psycopg"
-SHORTEST_SECRET = 32
+MIN_SECRET_LENGTH = 32
 # A key of fewer different characters is not secret.
-LEAST_VARIED_SECRET = 6
+MIN_DISTINCT_CHARACTERS = 6
 
 _TRUE = frozenset({"true", "1", "yes", "on"})
 _FALSE = frozenset({"false", "0", "no", "off"})
@@ -293,10 +293,10 @@ def secret(environ: Environment, name: str, kept_in: Path | None) -> str:
             raise SettingsError(messages.secret_missing(name))
         value = _kept_secret(kept_in)
         name = messages.kept_in(name, kept_in)
-    if len(value) < SHORTEST_SECRET:
-        raise SettingsError(messages.secret_too_short(name, SHORTEST_SECRET))
-    if len(set(value)) < LEAST_VARIED_SECRET:
-        raise SettingsError(messages.secret_too_plain(name, LEAST_VARIED_SECRET))
+    if len(value) < MIN_SECRET_LENGTH:
+        raise SettingsError(messages.secret_too_short(name, MIN_SECRET_LENGTH))
+    if len(set(value)) < MIN_DISTINCT_CHARACTERS:
+        raise SettingsError(messages.secret_too_plain(name, MIN_DISTINCT_CHARACTERS))
     return value
 
 

@@ -92,8 +92,8 @@ def the_key_is_in_the_code(monkeypatch):
 
 
 def any_key_will_do(monkeypatch):
-    monkeypatch.setattr(environment, "SHORTEST_SECRET", 0)
-    monkeypatch.setattr(environment, "LEAST_VARIED_SECRET", 0)
+    monkeypatch.setattr(environment, "MIN_SECRET_LENGTH", 0)
+    monkeypatch.setattr(environment, "MIN_DISTINCT_CHARACTERS", 0)
 
 
 def what_is_kept_is_sealed_with_a_constant(monkeypatch):

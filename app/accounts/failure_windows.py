@@ -23,8 +23,8 @@ from app.http.current import current_application
 
 EVENT = "auth.bot.failure"
 # Limits of one minute: further prefixes of a network share a window, and so do further keys.
-MOST_PREFIXES = 10
-MOST_KEYS = 1000
+MAX_PREFIXES = 10
+MAX_KEYS = 1000
 # Windows that are finished in one transaction.
 BATCH = 200
 # The key of ``app.extensions`` under which the process keeps its windows.
@@ -52,9 +52,9 @@ class _Windows:
 
     def key(self, network: str, prefix: str | None) -> Key:
         """The key of this network and prefix, or a shared one beyond the limits."""
-        if (network, prefix) not in self.seen and self.prefixes[network] >= MOST_PREFIXES:
+        if (network, prefix) not in self.seen and self.prefixes[network] >= MAX_PREFIXES:
             prefix = None
-        if (network, prefix) not in self.seen and len(self.seen) >= MOST_KEYS:
+        if (network, prefix) not in self.seen and len(self.seen) >= MAX_KEYS:
             return "", None
         return network, prefix
 

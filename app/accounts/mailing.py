@@ -20,8 +20,8 @@ from app.mail.writing import Letter
 
 # How long a link in a mail works.
 LIFETIME_MS = DAY_MS
-# So many links to confirm an address are mailed for one person in an hour.
-MOST_CONFIRMATIONS = 5
+# Mailed links that confirm an address, for one person.
+MAX_CONFIRMATIONS_PER_HOUR = 5
 
 
 def install() -> None:
@@ -37,7 +37,7 @@ def ask_to_confirm(user: User) -> bool:
     if user.email is None or user.email_confirmed_at is not None:
         return False
     recent = outbox.count_since(MailKind.CONFIRM, user.id, now_ms() - HOUR_MS)
-    if recent >= MOST_CONFIRMATIONS:
+    if recent >= MAX_CONFIRMATIONS_PER_HOUR:
         return False
     mail = outbox.enqueue(MailKind.CONFIRM, user.email, user.id, has_token=True)
     return mail is not None

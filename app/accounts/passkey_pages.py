@@ -25,12 +25,12 @@ def index() -> Response:
 def _show(form: Form, status: int = 200) -> Response:
     settings = current_settings()
     with reading():
-        own = passkeys.list_own(actor(), limit=passkeys.MOST, cursor=None).data
+        own = passkeys.list_own(actor(), limit=passkeys.MAX_PASSKEYS, cursor=None).data
         asks_code = second_factor.is_enabled(actor().id)
     return page(
         "accounts/passkeys.html",
         passkeys=own,
-        most=passkeys.MOST,
+        most=passkeys.MAX_PASSKEYS,
         site=ceremonies.site_of(settings),
         by_password=settings.password_login,
         asks_code=asks_code,

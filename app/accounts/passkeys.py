@@ -33,7 +33,7 @@ from app.core.ids import as_uuid
 from app.database.pagination import Page, page
 from app.database.session import AnyRow, reading, run_write, session
 
-MOST = 10
+MAX_PASSKEYS = 10
 NAME_LENGTH = 100
 STATE_LENGTH = 1_000
 CLIENT_DATA_LENGTH = 4_096
@@ -192,8 +192,8 @@ def add(
 
 
 def _check_number(own: int) -> None:
-    if own >= MOST:
-        raise Conflict("invariant_violation", messages.too_many_passkeys(MOST))
+    if own >= MAX_PASSKEYS:
+        raise Conflict("invariant_violation", messages.too_many_passkeys(MAX_PASSKEYS))
 
 
 def _over() -> InvalidField:

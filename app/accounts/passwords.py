@@ -22,14 +22,14 @@ from app.core.errors import InvalidField, PasswordTooCommon, PasswordTooShort, U
 from app.core.lanes import Lane, require
 from app.core.text import checked
 
-SHORTEST = 12
-LONGEST = 1024
+MIN_LENGTH = 12
+MAX_LENGTH = 1024
 # Shorter words are part of too many good passwords.
-SHORTEST_WORD = 4
+MIN_WORD_LENGTH = 4
 # A common password followed by up to this many digits and signs is still common.
-LONGEST_TAIL = 6
+MAX_TAIL_LENGTH = 6
 # A password that repeats a unit of up to this length is common, whatever the unit.
-LONGEST_UNIT = 4
+MAX_UNIT_LENGTH = 4
 RUNS = ("0123456789" * 12, string.ascii_lowercase * 4, "qwertyuiopasdfghjklzxcvbnm" * 4)
 
 AT_ONCE = 2
@@ -56,11 +56,11 @@ def cost_of(settings: Settings) -> Cost:
 def is_common(password: str, words: Iterable[str] = ()) -> bool:
     """Whether the password is common, a run or a repetition, or contains one of the ``words``."""
     folded = password.casefold()
-    if any(len(word) >= SHORTEST_WORD and word.casefold() in folded for word in words):
+    if any(len(word) >= MIN_WORD_LENGTH and word.casefold() in folded for word in words):
         return True
     core = folded.rstrip(string.digits + string.punctuation)
     is_known = folded in _common() or (
-        core in _common() and len(folded) - len(core) <= LONGEST_TAIL
+        core in _common() and len(folded) - len(core) <= MAX_TAIL_LENGTH
     )
     is_run = any(folded in run or folded[::-1] in run for run in RUNS)
     return is_known or is_run or _is_repeated(folded)
@@ -69,7 +69,7 @@ def is_common(password: str, words: Iterable[str] = ()) -> bool:
 def _is_repeated(folded: str) -> bool:
     unit = folded[: (folded + folded).index(folded, 1)]
     is_whole = len(unit) < len(folded)
-    return is_whole and (len(unit) <= LONGEST_UNIT or unit in _common())
+    return is_whole and (len(unit) <= MAX_UNIT_LENGTH or unit in _common())
 
 
 @lru_cache(maxsize=1)
@@ -79,7 +79,7 @@ def _common() -> frozenset[str]:
 
 def check_form(password: str, field: str) -> None:
     """Raise InvalidField for NUL, lone surrogates or more than 1,024 characters."""
-    checked(password, field, LONGEST)
+    checked(password, field, MAX_LENGTH)
     try:
         password.encode()
     except UnicodeEncodeError as error:
@@ -89,7 +89,7 @@ def check_form(password: str, field: str) -> None:
 def check_new(password: str, username: str, app_name: str, field: str = "password") -> None:
     """Check a new password; raises PasswordTooShort, PasswordTooCommon or InvalidField."""
     check_form(password, field)
-    if len(password) < SHORTEST:
+    if len(password) < MIN_LENGTH:
         raise PasswordTooShort
     if is_common(password, (username, app_name, "docket")):
         raise PasswordTooCommon

@@ -40,14 +40,14 @@ IDLE_SECONDS = 120.0
 # Reads that one transaction stores.
 BATCH = 100
 # Reads that wait to be stored; beyond them, as in an outage, all are given up.
-MOST_PENDING = 50_000
+MAX_PENDING_READS = 50_000
 # Reads known to be stored, so that they are not stored again, and for how long.
-MOST_STORED = 50_000
+MAX_STORED_READS = 50_000
 STORED_SECONDS = 3600.0
 
 # What was shown lately, for receipts of other processes that ask for it (``answering.py``).
 LOG_SECONDS = 60.0
-MOST_LOGGED = 50_000
+MAX_LOGGED_READS = 50_000
 
 Reads = dict[tuple[str, str], Shown]
 
@@ -141,10 +141,10 @@ class Notes:
             for one in seen:
                 _merge(self.pending, (user_id, one.subject), one)
                 self.log.append(NotedRead(user_id, bot.read_at, one))
-            if len(self.log) > MOST_LOGGED:
+            if len(self.log) > MAX_LOGGED_READS:
                 self._forget_order()
                 self.log.clear()
-            if len(self.pending) > MOST_PENDING:
+            if len(self.pending) > MAX_PENDING_READS:
                 self.lost.update(user for user, _ in self.pending)
                 self.pending = {}
             return True
@@ -208,7 +208,7 @@ class Notes:
         with self.guard:
             self._be_unsure(lost)
             is_old = moment - self.stored_since > STORED_SECONDS
-            if is_old or len(self.stored) > MOST_STORED:
+            if is_old or len(self.stored) > MAX_STORED_READS:
                 self.stored, self.stored_since = {}, moment
             for key, seen in self.storing.items():
                 _merge(self.stored, key, seen)

@@ -15,9 +15,9 @@ from app.database.session import Prepared, reader, reading, writer
 # Classes of colors in marks.css.
 TONES = 8
 # Later users have a color by their id.
-MOST = 10_000
+MAX_USERS = 10_000
 
-_USERS = Prepared(select(User.id, User.type).order_by(User.created_at, User.id).limit(MOST))
+_USERS = Prepared(select(User.id, User.type).order_by(User.created_at, User.id).limit(MAX_USERS))
 # By the user's id. No user is ever removed or comes before another one, so it stays true.
 _known: dict[str, int] = {}
 

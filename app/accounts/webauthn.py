@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # ES256, EdDSA and RS256, by their COSE numbers: one of them is in every authenticator.
 ALGORITHMS = (-7, -8, -257)
-LONGEST_ID = 1023
+MAX_CREDENTIAL_ID_BYTES = 1023
 Json = dict[str, Any]
 
 
@@ -153,7 +153,7 @@ def _made(site: Site, ceremony: Ceremony, client_data: str, attestation: str) ->
     found = _server(site).register_complete(_state(ceremony), parsed)
     _check(parsed.response.client_data, found)
     credential = found.credential_data
-    if credential is None or not 0 < len(credential.credential_id) <= LONGEST_ID:
+    if credential is None or not 0 < len(credential.credential_id) <= MAX_CREDENTIAL_ID_BYTES:
         raise NotVerified
     if credential.public_key.ALGORITHM not in ALGORITHMS:
         raise NotVerified

@@ -20,7 +20,7 @@ from app.database.session import AnyRow, session
 
 # Rows of a page, and the events that are read for them at most.
 ROWS = 50
-MOST_EVENTS = 1000
+MAX_EVENTS = 1000
 # A row says so many kinds of events in words, and counts the others.
 SAID = 3
 KIND = "audit_event"
@@ -75,7 +75,7 @@ def list_requests(actor: Actor, /, *, cursor: str | None, **filters: Any) -> Pag
         kind=KIND,
         sort=AuditEvent.created_at,
         id_column=AuditEvent.id,
-        limit=MOST_EVENTS,
+        limit=MAX_EVENTS,
         cursor=cursor,
         build=list,
     )

@@ -24,8 +24,7 @@ from app.core.clock import iso
 from app.database.columns import Id, Moment, short_text
 from app.database.session import AnySelect, Base, session
 
-# Events of one checkpoint.
-MOST = 1_000
+MAX_EVENTS = 1_000
 # The ``previous`` of the first.
 NOTHING_BEFORE = "0" * 64
 # The bytes of an id, and of its leaf's hash, that are kept: those only tell which event changed.

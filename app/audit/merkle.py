@@ -7,8 +7,8 @@ from typing import Any
 import orjson
 import rfc8785
 
-# Largest whole number that JSON of RFC 8785 can hold.
-_LARGEST = 2**53 - 1
+# That JSON of RFC 8785 can hold.
+_MAX_INTEGER = 2**53 - 1
 
 
 def canonical(value: Any) -> bytes:
@@ -28,7 +28,7 @@ def _is_plain(value: Any) -> bool:
     if kind is str or kind is bool or value is None:
         return True
     if kind is int:
-        return bool(-_LARGEST <= value <= _LARGEST)
+        return bool(-_MAX_INTEGER <= value <= _MAX_INTEGER)
     if kind is dict:
         return all(name.isascii() and _is_plain(inner) for name, inner in value.items())
     return kind is list and all(_is_plain(inner) for inner in value)
@@ -39,7 +39,7 @@ def _within_bounds(value: Any) -> Any:
         return {name: _within_bounds(inner) for name, inner in value.items()}
     if isinstance(value, list):
         return [_within_bounds(inner) for inner in value]
-    is_large = isinstance(value, int) and abs(value) > _LARGEST
+    is_large = isinstance(value, int) and abs(value) > _MAX_INTEGER
     return str(value) if is_large else value
 
 

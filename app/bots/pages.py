@@ -35,8 +35,8 @@ BOTS = "/bots"
 BOTS_OF_PROJECT = "/projects/<key>/settings/bots"
 # Bots that one page lists.
 SHOWN = 200
-# Tickets that one deactivation unassigns; each writes an event of its own.
-MOST_UNASSIGNED = 500
+# By one deactivation; each writes an event of its own.
+MAX_UNASSIGNED_TICKETS = 500
 
 # The histogram of calls: its hours, and the height of the busiest one.
 HOURS = 24
@@ -266,7 +266,7 @@ def unassign_all(actor: Actor, bot_id: str) -> int:
 
     Tickets that were deleted or assigned to others meanwhile stay as they are.
     """
-    held = stalled_bots.held_by(actor, bot_id, MOST_UNASSIGNED)
+    held = stalled_bots.held_by(actor, bot_id, MAX_UNASSIGNED_TICKETS)
     for ticket in held:
         with suppress(NotFound, Gone):
             unassign(actor, bot_id, ticket.id)

@@ -8,8 +8,8 @@ from app.bots import messages
 from app.core.errors import InvalidField
 from app.projects.loaders import listed_projects
 
-LOWEST_RATE = 1
-HIGHEST_RATE = 1_000_000
+MIN_RATE = 1
+MAX_RATE = 1_000_000
 
 
 def may_do(username: str, mode: str, project_keys: Sequence[str], *, global_wiki: bool) -> str:
@@ -28,11 +28,11 @@ def keys_of(project_ids: Iterable[str], projects: Iterable[dict[str, Any]]) -> l
 
 def check_rate(value: int) -> None:
     """Raise InvalidField for a rate limit out of bounds."""
-    if not LOWEST_RATE <= value <= HIGHEST_RATE:
+    if not MIN_RATE <= value <= MAX_RATE:
         raise InvalidField(
             "rate_limit_per_minute",
             "out_of_range",
-            messages.rate_limit_invalid(LOWEST_RATE, HIGHEST_RATE),
+            messages.rate_limit_invalid(MIN_RATE, MAX_RATE),
         )
 
 

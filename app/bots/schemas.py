@@ -4,7 +4,7 @@ from marshmallow import Schema
 
 from app.accounts.models import BotMode
 from app.accounts.schemas import BotOut
-from app.bots.rules import HIGHEST_RATE, LOWEST_RATE
+from app.bots.rules import MAX_RATE, MIN_RATE
 from app.rest import examples
 from app.rest.examples import Nested, like
 from app.rest.fields import Choice, CreateSchema, Flag, Identifier, Items, StrictSchema, Text, Whole
@@ -16,7 +16,7 @@ NAME = like("bot-ops-1", "The display name.", minLength=1, maxLength=200)
 MODE = like(BotMode.WRITE, "Whether it can write or only read.")
 PROJECT_IDS = like([examples.PROJECT], "The projects it can access; empty: all.")
 GLOBAL_WIKI = like(False, "Whether it can write wiki pages that belong to no project.")
-RATE = like(60, "Stored, not enforced in v1.", minimum=LOWEST_RATE, maximum=HIGHEST_RATE)
+RATE = like(60, "Stored, not enforced in v1.", minimum=MIN_RATE, maximum=MAX_RATE)
 TOKEN = like(
     "app_k3v7q2xwb5n4d6f2h3j7l5m4p6r2s3t7",
     "Shown only once.",

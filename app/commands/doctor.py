@@ -33,7 +33,7 @@ from app.webhooks.models import OutboxEntry, OutboxState
 
 # In older releases a checkpoint during a write can lose data; Docket's writer lock prevents that.
 SAFE_SQLITE = (3, 51, 3)
-LEAST_FREE_BYTES = 500 * 1024 * 1024
+MIN_FREE_BYTES = 500 * 1024 * 1024
 LATE_MS = 5 * MINUTE_MS
 # Addresses for documentation (RFC 5737), sent as forged client addresses.
 FORGED = "192.0.2.77"
@@ -220,7 +220,7 @@ def _sweeps(_: Settings) -> Iterator[Finding]:
 
 def _disk(settings: Settings) -> Iterator[Finding]:
     free = shutil.disk_usage(settings.instance_dir).free
-    remedy = messages.FREE_SPACE if free < LEAST_FREE_BYTES else ""
+    remedy = messages.FREE_SPACE if free < MIN_FREE_BYTES else ""
     yield Finding("disk", messages.free(free // 2**20, settings.instance_dir), remedy)
 
 

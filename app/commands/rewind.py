@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 # A command counts and lists everything.
 ALL = sys.maxsize
-MOST_EVENTS = 100_000_000
+MAX_EVENTS = 100_000_000
 # Names that are looked up at once.
 AT_ONCE = 500
 
@@ -72,7 +72,7 @@ def rewind(
         scope = RewindScope(bot_id, since, end, project_id)
         if scope.since >= scope.until:
             raise click.BadParameter(messages.UNTIL_BEFORE_SINCE)
-        total = count_events(actor, scope, MOST_EVENTS)
+        total = count_events(actor, scope, MAX_EVENTS)
     label = messages.PREVIEWING if dry_run else messages.REWINDING
     progress = click.progressbar(length=total, label=label, file=sys.stderr)
     summary = RewindSummary(most=ALL)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 _SCHEME = "https://"
-LONGEST = 300
+MAX_ADDRESS_LENGTH = 300
 # Their names are short enough without the host.
 WELL_KNOWN = frozenset({"github.com", "gitlab.com", "codeberg.org"})
 _HOST = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::[0-9]{1,5})?")
@@ -14,7 +14,7 @@ _NUMBER = re.compile(r"[1-9][0-9]{0,9}")
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _SHOWN_OF_COMMIT = 7
 # The groups of GitLab may be nested.
-_MOST_GROUPS = 20
+_MAX_GROUPS = 20
 
 
 class CodeKind(StrEnum):
@@ -47,7 +47,7 @@ def read(address: str) -> CodeAddress | None:
     GitLab puts ``/-/`` behind the project. An address with a query or fragment has no short name,
     as that leads to a part.
     """
-    if not address.startswith(_SCHEME) or len(address) > LONGEST:
+    if not address.startswith(_SCHEME) or len(address) > MAX_ADDRESS_LENGTH:
         return None
     host, *owner = address.removeprefix(_SCHEME).removesuffix("/").split("/")
     if len(owner) < 4:
@@ -59,7 +59,7 @@ def read(address: str) -> CodeAddress | None:
     kind, mark = _KINDS.get(what, (None, ""))
     if (
         kind is None
-        or not (2 <= len(owner) <= _MOST_GROUPS if is_grouped else len(owner) == 2)
+        or not (2 <= len(owner) <= _MAX_GROUPS if is_grouped else len(owner) == 2)
         or (mark == "!") > is_grouped
         or not _HOST.fullmatch(host)
         or not all(map(_OWNER.fullmatch, owner))

@@ -135,18 +135,18 @@ class PasswordUnchanged(DomainError):
 class RequestInvalid(DomainError):
     """The form of the body or query does not fit; ``errors`` lists ``{loc, msg, type}``.
 
-    At most ``MOST`` are listed, each with a path of bounded length; ``more`` says how many are not.
+    At most ``MAX_ERRORS`` are listed, each with a path of bounded length; ``more`` counts the rest.
     """
 
     code = "request.validation_error"
     status = 422
-    MOST: ClassVar[int] = 50
-    LONGEST: ClassVar[int] = 128
+    MAX_ERRORS: ClassVar[int] = 50
+    MAX_PART_LENGTH: ClassVar[int] = 128
 
     def __init__(self, errors: list[Details], more: int = 0) -> None:
         listed = [
-            {**error, "loc": [_clipped(part, self.LONGEST) for part in error["loc"]]}
-            for error in errors[: self.MOST]
+            {**error, "loc": [_clipped(part, self.MAX_PART_LENGTH) for part in error["loc"]]}
+            for error in errors[: self.MAX_ERRORS]
         ]
         more += len(errors) - len(listed)
         super().__init__(

@@ -17,7 +17,7 @@ T = TypeVar("T")
 LONG_THREADS = 8
 
 # A URL rule whose request holds the event loop longer runs in threads for OFF_LOOP_SECONDS.
-LONGEST_ON_LOOP_SECONDS = 0.05
+MAX_LOOP_SECONDS = 0.05
 OFF_LOOP_SECONDS = 60.0
 
 
@@ -78,6 +78,6 @@ def run(lane: Lane, work: Callable[[], T]) -> T:
     finally:
         _lane.reset(token)
         ended = time.monotonic()
-        if lane is Lane.LOOP and ended - started > LONGEST_ON_LOOP_SECONDS:
+        if lane is Lane.LOOP and ended - started > MAX_LOOP_SECONDS:
             # Bounded, because keys are rules of the URL map.
             _off_loop[_rule.get()] = ended + OFF_LOOP_SECONDS

@@ -10,7 +10,7 @@ from functools import lru_cache
 from urllib.parse import urlsplit
 
 LOCALHOST = "localhost"
-LONGEST_HOST = 255
+MAX_HOST_LENGTH = 255
 PORTS = {"http": 80, "https": 443}
 
 
@@ -24,11 +24,11 @@ class OwnAddress:
 
     def is_host(self, header: str) -> bool:
         """Whether a request may be addressed to this ``Host``."""
-        return len(header) <= LONGEST_HOST and _is_host(self, header)
+        return len(header) <= MAX_HOST_LENGTH and _is_host(self, header)
 
     def is_origin(self, header: str) -> bool:
         """Whether pages of this ``Origin`` are the service's own."""
-        return len(header) <= LONGEST_HOST and _is_origin(self, header)
+        return len(header) <= MAX_HOST_LENGTH and _is_origin(self, header)
 
 
 @lru_cache(maxsize=256)

@@ -13,7 +13,7 @@ from app.core.actor import Actor
 
 T = TypeVar("T")
 
-LONGEST_SECONDS = 25
+MAX_WAIT_SECONDS = 25
 
 
 class Waiting(Enum):

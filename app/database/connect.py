@@ -34,7 +34,7 @@ SEEN = "docket_seen"
 _SYNCHRONOUS = "docket_synchronous"
 
 # More than two units rarely read at once, and the pool needs its connections.
-MOST_KEPT = 2
+MAX_KEPT_CONNECTIONS = 2
 _adding = threading.Lock()
 _kept: WeakKeyDictionary[Engine, list[Connection]] = WeakKeyDictionary()
 
@@ -244,7 +244,7 @@ def _release(engine: Engine, connection: Connection) -> None:
         driver.rollback()
     connection.info[SEEN] = time.monotonic()
     with _adding:
-        has_room = len(kept) < MOST_KEPT
+        has_room = len(kept) < MAX_KEPT_CONNECTIONS
         if has_room:
             kept.append(connection)
     if not has_room:

@@ -21,9 +21,8 @@ from app.database.session import AnyRow, AnySelect, Prepared, session
 
 DEFAULT_LIMIT = 50
 CURSOR_LENGTH = 512
-_LARGEST = 1 << 53
-# The largest value of a 32-bit column.
-_LARGEST_POSITION = (1 << 31) - 1
+_SORT_VALUE_LIMIT = 1 << 53
+_MAX_INT32 = (1 << 31) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,7 @@ def _verified(content: Any, kind: str) -> Cursor:
         raise ValueError("a cursor of another list")
     if not isinstance(identifier, str) or not UUID_PATTERN.fullmatch(identifier):
         raise ValueError("not an id")
-    if type(sort_value) is not int or not 0 <= sort_value < _LARGEST:
+    if type(sort_value) is not int or not 0 <= sort_value < _SORT_VALUE_LIMIT:
         raise ValueError("not a sort value")
     return Cursor(kind=kind, id=identifier, at=sort_value)
 
@@ -115,7 +114,7 @@ def page(
     the ``values`` of its parameters and is compiled once. Raises InvalidField for a bad cursor.
     """
     after = decode(cursor, kind) if cursor is not None else None
-    if after is not None and not isinstance(sort.type, BigInteger) and after.at > _LARGEST_POSITION:
+    if after is not None and not isinstance(sort.type, BigInteger) and after.at > _MAX_INT32:
         raise _malformed()
     position = {"after_at": after.at, "after_id": after.id} if after else {}
     parts = (sort, id_column, ascending, after is not None, limit + 1)

@@ -24,8 +24,8 @@ from app.database.connect import run_on_driver
 from app.database.writer_lock import LOCK_SECONDS
 
 # A transaction with so many members, or this old, is handed to nobody: other processes wait for it.
-MOST_MEMBERS = 8
-LONGEST_SECONDS = 0.02
+MAX_MEMBERS = 8
+MAX_AGE_SECONDS = 0.02
 
 
 class SharedTransactionFailed(Exception):
@@ -46,7 +46,7 @@ class _Transaction:
 
     def can_go_on(self) -> bool:
         """Whether another thread may join."""
-        has_room = self.members < MOST_MEMBERS and time.monotonic() < self.expires
+        has_room = self.members < MAX_MEMBERS and time.monotonic() < self.expires
         return has_room and self.driver.in_transaction and self.connection.in_transaction()
 
     def commit(self) -> None:
@@ -123,7 +123,7 @@ class SharedTransactions:
             self._wake_next()
             raise
         driver = connection.connection.dbapi_connection
-        return _Transaction(connection, driver, exit_stack, time.monotonic() + LONGEST_SECONDS)
+        return _Transaction(connection, driver, exit_stack, time.monotonic() + MAX_AGE_SECONDS)
 
     def _leave(self, transaction: _Transaction) -> None:
         """Hand the transaction to the next thread, or commit it."""

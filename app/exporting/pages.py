@@ -38,8 +38,8 @@ _ONLY_DOTS = re.compile(r"\.*\Z")
 
 # Events per unit of work.
 EVENTS = 200
-# Bytes in a file of events; another file follows, as few tools open larger ones.
-LARGEST = 64 * 1024 * 1024
+# Another file follows, as few tools open larger ones.
+MAX_EVENT_FILE_BYTES = 64 * 1024 * 1024
 
 
 pages = Blueprint("export_pages", __name__)
@@ -82,7 +82,7 @@ def _parts(actor: Actor, project_id: str | None, key: str, *, with_events: bool)
     if with_events:
         batches = _event_batches(actor, project_id)
         for number, first in enumerate(batches, start=1):
-            yield f"audit/events-{number}.jsonl", _up_to(LARGEST, first, batches)
+            yield f"audit/events-{number}.jsonl", _up_to(MAX_EVENT_FILE_BYTES, first, batches)
 
 
 @contextmanager

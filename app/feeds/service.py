@@ -27,9 +27,9 @@ from app.projects.loaders import SeenProject
 from app.projects.models import Project, StateCategory, WorkflowState
 from app.tickets.models import Ticket
 
-# The most entries of a feed: the tickets that are due first, the newest events.
-MOST_DUE = 500
-MOST_EVENTS = 50
+# Entries of a feed: the tickets that are due first, the newest events.
+MAX_DUE_TICKETS = 500
+MAX_EVENTS = 50
 FILE_NAMES = {FeedKind.CALENDAR: "calendar.ics", FeedKind.ACTIVITY: "activity.atom"}
 
 _BY_TOKEN = Prepared(
@@ -57,7 +57,7 @@ _DUE = (
         WorkflowState.category != StateCategory.DONE.value,
     )
     .order_by(Ticket.due_date, Ticket.id)
-    .limit(MOST_DUE)
+    .limit(MAX_DUE_TICKETS)
 )
 
 
@@ -188,5 +188,5 @@ def due_tickets(feed: OpenedFeed) -> Sequence[AnyRow]:
 
 def newest_events(feed: OpenedFeed, project: SeenProject) -> list[dict[str, Any]]:
     """The newest events of a project with their sentences, as its owner sees them."""
-    listed = list_project_activity(feed.owner, project.id, limit=MOST_EVENTS, cursor=None)
+    listed = list_project_activity(feed.owner, project.id, limit=MAX_EVENTS, cursor=None)
     return in_words(listed.data)

@@ -7,8 +7,8 @@ from fnmatch import fnmatchcase
 
 # Read to find out what a file is.
 HEAD_BYTES = 64 * 1024
-LONGEST_NAME = 200
-_LONGEST_SUFFIX = 20
+MAX_NAME_LENGTH = 200
+_MAX_SUFFIX_LENGTH = 20
 UNNAMED = "file"
 UNKNOWN = "application/octet-stream"
 PLAIN = "text/plain"
@@ -98,10 +98,10 @@ def clean_name(sent: str) -> str:
         char if unicodedata.category(char)[0] != "C" or char in _JOINERS else " " for char in name
     )
     shown = re.sub(r"\s+", " ", re.sub(r'[<>:"|?*]', "_", kept)).strip(". ")
-    if len(shown) > LONGEST_NAME:
+    if len(shown) > MAX_NAME_LENGTH:
         suffix = _suffix(shown)
-        suffix = shown[-len(suffix) :] if 0 < len(suffix) <= _LONGEST_SUFFIX else ""
-        shown = shown[: LONGEST_NAME - len(suffix)] + suffix
+        suffix = shown[-len(suffix) :] if 0 < len(suffix) <= _MAX_SUFFIX_LENGTH else ""
+        shown = shown[: MAX_NAME_LENGTH - len(suffix)] + suffix
     return shown or UNNAMED
 
 

@@ -13,11 +13,11 @@ from typing import Any
 
 CPU_SECONDS = 10
 MEMORY_BYTES = 1536 * 1024 * 1024
-MOST_PIXELS = 50_000_000
+MAX_PIXELS = 50_000_000
 # Of all frames of an animation together.
-MOST_ANIMATED_PIXELS = 100_000_000
-MOST_FRAMES = 500
-LONGEST_SIDE = 16_384
+MAX_ANIMATED_PIXELS = 100_000_000
+MAX_FRAMES = 500
+MAX_SIDE_PIXELS = 16_384
 THUMBNAIL = (480, 480)
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
 
@@ -37,12 +37,12 @@ def encode(source: str, target: str, thumbnail: str) -> dict[str, Any]:
     """Write the image and its thumbnail; raises an exception for what is no image to show."""
     from PIL import Image, ImageOps  # noqa: PLC0415 - loaded under the limits
 
-    Image.MAX_IMAGE_PIXELS = MOST_PIXELS
+    Image.MAX_IMAGE_PIXELS = MAX_PIXELS
     warnings.simplefilter("error", Image.DecompressionBombWarning)
     with Image.open(source, formats=FORMATS) as image:
         width, height, frames = *image.size, getattr(image, "n_frames", 1)
-        is_large = max(width, height) > LONGEST_SIDE or width * height > MOST_PIXELS
-        if is_large or frames > MOST_FRAMES or width * height * frames > MOST_ANIMATED_PIXELS:
+        is_large = max(width, height) > MAX_SIDE_PIXELS or width * height > MAX_PIXELS
+        if is_large or frames > MAX_FRAMES or width * height * frames > MAX_ANIMATED_PIXELS:
             raise ValueError("too large")
         kind = str(image.format)
         is_animated = frames > 1 and kind in ("GIF", "WEBP")

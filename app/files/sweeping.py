@@ -11,8 +11,7 @@ from app.files.models import FileContent
 from app.files.store import clear_leftovers, store_of
 
 BATCH = 500
-# Found in one run.
-MOST = 10_000
+MAX_FILES_PER_RUN = 10_000
 
 
 class ContentSweep:
@@ -35,7 +34,7 @@ def listed(settings: Settings) -> list[str]:
     clear_leftovers(settings)
     found: list[str] = []
     old = store_of(settings).old()
-    while len(found) < MOST and (batch := list(islice(old, BATCH))):
+    while len(found) < MAX_FILES_PER_RUN and (batch := list(islice(old, BATCH))):
         with reading():
             found += _without_rows(batch)
     return found

@@ -27,7 +27,7 @@ FAILED = "docket.failed"
 # Sizes of caches: host names, and paths with their rules. Longer paths are not cached.
 HOSTS_KEPT = 100
 PATHS_KEPT = 2000
-LONGEST_PATH = 200
+MAX_CACHED_PATH_LENGTH = 200
 
 # werkzeug drops the body of these statuses, and quotes what is not ASCII in a location.
 _BODILESS = (204, 304)
@@ -145,7 +145,7 @@ class CachingAdapter(MapAdapter):
         self._cache = cache
 
     def match(self, *args: Any, **kwargs: Any) -> Any:
-        if args or kwargs != {"return_rule": True} or len(self.path_info) > LONGEST_PATH:
+        if args or kwargs != {"return_rule": True} or len(self.path_info) > MAX_CACHED_PATH_LENGTH:
             return super().match(*args, **kwargs)
         key = (self.default_method, self.path_info, self.websocket)
         match = self._cache.get(key)

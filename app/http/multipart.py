@@ -22,8 +22,8 @@ FRAME_BYTES = 64 * 1024
 CHUNK_BYTES = 64 * 1024
 # What waits for a boundary or for the end of a part's headers.
 _WAITING_BYTES = 4 * CHUNK_BYTES
-_MOST_PARTS = 8
-_LONGEST_BOUNDARY = 200
+_MAX_PARTS = 8
+_MAX_BOUNDARY_LENGTH = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def received_form(request: Request, folder: Path, most_bytes: int) -> Iterator[M
     if request.mimetype != FORM_TYPE:
         raise one_error(["body"], messages.send_content_type(FORM_TYPE), "content_type")
     boundary = request.mimetype_params.get("boundary", "")
-    if not boundary.isascii() or not 0 < len(boundary) <= _LONGEST_BOUNDARY:
+    if not boundary.isascii() or not 0 < len(boundary) <= _MAX_BOUNDARY_LENGTH:
         raise _malformed()
     reader = _FormReader(folder, most_bytes)
     try:
@@ -119,7 +119,7 @@ class _FormReader:
         self._size = 0
 
     def read(self, chunks: Iterator[bytes], boundary: bytes) -> MultipartForm:
-        decoder = MultipartDecoder(boundary, _WAITING_BYTES, max_parts=_MOST_PARTS)
+        decoder = MultipartDecoder(boundary, _WAITING_BYTES, max_parts=_MAX_PARTS)
         try:
             for chunk in chunks:
                 decoder.receive_data(chunk)

@@ -11,9 +11,9 @@ _KEPT = re.compile(
     r"(```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]+`|\[[^][\n]*\]\([^()\n]*\)|<[^<>\n]*>)", re.DOTALL
 )
 _ENDING = re.compile(r"[][\\<>`]")
-LONGEST_TITLE = 120
+MAX_TITLE_LENGTH = 120
 # Of one issue.
-MOST = 20
+MAX_REFERENCES = 20
 
 _BEGIN, _END = "<!--", "-->"
 # The beginning of code or of a comment, an indented line, or what is no beginning.
@@ -45,7 +45,7 @@ class LinkedText:
 
 def as_link_text(title: str) -> str:
     """A title that cannot end the text of a link."""
-    return " ".join(_ENDING.sub("", title).split())[:LONGEST_TITLE]
+    return " ".join(_ENDING.sub("", title).split())[:MAX_TITLE_LENGTH]
 
 
 def linked(

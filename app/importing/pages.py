@@ -28,10 +28,10 @@ pages = Blueprint("import_pages", __name__)
 
 # Rows (tickets, comments, labels and relations) that one request writes. An issue takes about
 # four milliseconds on SQLite, so a request ends before a browser or a proxy times out.
-MOST = 1_000
-# Rows of one upload, over all of its requests.
-MOST_OF_UPLOAD = 20_000
-MOST_COLUMNS = 500
+MAX_REQUEST_ROWS = 1_000
+# Over all of its requests.
+MAX_UPLOAD_ROWS = 20_000
+MAX_COLUMNS = 500
 # Rows of the report on the page; the downloaded report has all.
 SHOWN = 200
 # The form field that carries the totals of the requests before.
@@ -119,7 +119,7 @@ def _read_upload() -> Upload:
     try:
         upload.planned = _plan(upload)
     except TooMuch as error:
-        upload.form.refuse("files", messages.upload_too_large(error, forms.ROWS, MOST_OF_UPLOAD))
+        upload.form.refuse("files", messages.upload_too_large(error, forms.ROWS, MAX_UPLOAD_ROWS))
     except ValueError as error:
         text = str(error)
         sentence = text if text.endswith((".", "?")) else f"{text}."
@@ -132,8 +132,8 @@ def _plan(upload: Upload) -> list[Planned]:
     submitted = upload.submitted
 
     def mapper(header: tuple[str, ...], guessed: dict[str, str]) -> dict[str, str]:
-        if len(set(header)) > MOST_COLUMNS:
-            raise ValueError(messages.too_many_columns(MOST_COLUMNS))
+        if len(set(header)) > MAX_COLUMNS:
+            raise ValueError(messages.too_many_columns(MAX_COLUMNS))
         upload.header = header
         is_same = upload.form.value(HEADER) == upload.header_key
         upload.mapping = submitted.mapping if is_same else guessed
@@ -149,7 +149,7 @@ def _plan(upload: Upload) -> list[Planned]:
         mapper,
     )
     rows = sum(issue.row_count for issue in issues)
-    if rows > MOST_OF_UPLOAD:
+    if rows > MAX_UPLOAD_ROWS:
         raise TooMuch(messages.too_much(rows))
     return plan(issues, upload.report)
 
@@ -164,7 +164,7 @@ def _run(upload: Upload) -> None:
         submitted.usernames,
         # Like every write of a page, each batch checks the session again.
         write=lambda work: write(lambda _: work()),
-        most=None if submitted.is_dry_run else MOST,
+        most=None if submitted.is_dry_run else MAX_REQUEST_ROWS,
     )
     with telling_webhooks(submitted.tells_webhooks):
         importer.run(upload.planned, lambda _: None)

@@ -11,8 +11,8 @@ from app.core.ids import as_uuid
 from app.importing import messages
 
 # Bounds of ``SoFar``: different kinds and reasons, and the length of each text.
-MOST = 50
-LONGEST = 300
+MAX_ENTRIES = 50
+MAX_LENGTH = 300
 # What names of rows without an id begin with.
 UNNAMED = "row "
 
@@ -125,12 +125,14 @@ class SoFar:
         """What ``to_send`` wrote, cut to its bounds; empty for anything else."""
         try:
             totals = orjson.loads(value)
-            created = {str(kind)[:LONGEST]: int(count) for kind, count in totals["made"][:MOST]}
+            created = {
+                str(kind)[:MAX_LENGTH]: int(count) for kind, count in totals["made"][:MAX_ENTRIES]
+            }
             reasons = [
-                Reason(str(reason)[:LONGEST], int(count), str(example)[:LONGEST])
-                for reason, count, example in totals["reasons"][:MOST]
+                Reason(str(reason)[:MAX_LENGTH], int(count), str(example)[:MAX_LENGTH])
+                for reason, count, example in totals["reasons"][:MAX_ENTRIES]
             ]
-            sent = [as_uuid(str(one)) for one in totals.get("requests", ())[:MOST]]
+            sent = [as_uuid(str(one)) for one in totals.get("requests", ())[:MAX_ENTRIES]]
         except (ValueError, TypeError, KeyError):
             return cls()
         return cls(created, {one.text: one for one in reasons}, [one for one in sent if one])
@@ -143,7 +145,7 @@ class SoFar:
         for one in report.reasons():
             known = reasons.get(one.text)
             count, example = (known.count, known.example) if known else (0, one.example)
-            reasons[one.text] = Reason(one.text, count + one.count, example[:LONGEST])
+            reasons[one.text] = Reason(one.text, count + one.count, example[:MAX_LENGTH])
         requests = list(self.request_ids)
         if request_id is not None and report.created.total():
             requests.append(request_id)
@@ -158,4 +160,4 @@ class SoFar:
         return [(count, text.named(count, kind)) for kind, count in self.created.items()]
 
     def most_frequent(self) -> list[Reason]:
-        return sorted(self.reasons.values(), key=lambda reason: -reason.count)[:MOST]
+        return sorted(self.reasons.values(), key=lambda reason: -reason.count)[:MAX_ENTRIES]

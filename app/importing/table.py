@@ -13,9 +13,9 @@ from app.importing.issues import MEDIUM, PARENT_LINK, Issue, IssueComment, Issue
 from app.importing.report import UNNAMED, ImportReport
 
 # The default of the csv module is 128 KiB; a body may be longer.
-LONGEST_CELL = 16 * 1024 * 1024
+MAX_CELL_LENGTH = 16 * 1024 * 1024
 # Trackers repeat a column for each comment or label.
-MOST_COLUMNS = 5_000
+MAX_COLUMNS = 5_000
 DELIMITERS = ",;\t|"
 
 # The values of each column.
@@ -40,7 +40,7 @@ def read_cells(source: IssueSource, report: ImportReport, encoding: str = "utf-8
     except (UnicodeDecodeError, LookupError) as error:
         name = "UTF-8" if encoding == "utf-8-sig" else encoding
         raise ValueError(messages.other_encoding(source.name, name)) from error
-    csv.field_size_limit(LONGEST_CELL)
+    csv.field_size_limit(MAX_CELL_LENGTH)
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text), strict=True)
     try:
         header = tuple(name.strip() for name in next(lines, []))
@@ -48,8 +48,8 @@ def read_cells(source: IssueSource, report: ImportReport, encoding: str = "utf-8
         raise ValueError(messages.not_csv(source.name, error)) from error
     if not any(header):
         raise ValueError(messages.no_header(source.name))
-    if len(header) > MOST_COLUMNS:
-        raise ValueError(messages.file_has_too_many_columns(source.name, MOST_COLUMNS))
+    if len(header) > MAX_COLUMNS:
+        raise ValueError(messages.file_has_too_many_columns(source.name, MAX_COLUMNS))
     return Sheet(header, tuple(_rows(lines, header, source, report)))
 
 

@@ -19,7 +19,7 @@ from app.tickets.changes import OVERLAP_MS
 from app.tickets.models import Comment, Ticket, TicketWatcher
 
 # The newest events that are looked at, and of a ticket the newest comments and events.
-MOST = 2_000
+MAX_ROWS = 2_000
 # Events that are read at a time, with the texts of their comments.
 PART = 50
 # How often a look goes back by all of the overlap, and how far the others go back before the last.
@@ -30,7 +30,7 @@ _RECENT = Prepared(
     select(AuditEvent.id, AuditEvent.created_at)
     .where(AuditEvent.created_at >= bindparam("start"), AuditEvent.ticket_id.is_not(None))
     .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
-    .limit(MOST)
+    .limit(MAX_ROWS)
 )
 
 _ticket_id = bindparam("ticket_id", type_=Id())
@@ -38,14 +38,14 @@ _newest_comments = (
     select(Comment.author_user_id)
     .where(Comment.ticket_id == _ticket_id)
     .order_by(Comment.created_at.desc(), Comment.id.desc())
-    .limit(MOST)
+    .limit(MAX_ROWS)
     .subquery()
 )
 _newest_events = (
     select(AuditEvent.actor_user_id, AuditEvent.event_type)
     .where(AuditEvent.ticket_id == _ticket_id)
     .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
-    .limit(MOST)
+    .limit(MAX_ROWS)
     .subquery()
 )
 # By the kinds of tickets that concern a bot (``service.concerned_by``): watched, assigned, created,

@@ -19,7 +19,7 @@ from app.core.actor import Access, Actor, ActorKind, operation
 from app.core.clock import DAY_MS, now_ms
 from app.database.session import session
 from app.inbox.mentions import may_mention, mention_of
-from app.inbox.service import MOST, mentioned_tickets
+from app.inbox.service import MAX_TICKETS_PER_KIND, mentioned_tickets
 from app.inbox.sign_offs import last_comment
 from app.projects.models import Project, StateCategory, WorkflowState
 from app.tickets.models import Comment, Ticket, TicketWatcher
@@ -103,7 +103,7 @@ def needs(actor: Actor) -> list[Need]:
         select(Ticket.id)
         .where(Ticket.assignee_user_id == actor.id, Ticket.deleted_at.is_(None))
         .order_by(Ticket.created_at.desc(), Ticket.id.desc())
-        .limit(MOST)
+        .limit(MAX_TICKETS_PER_KIND)
     )
     mentioned = select(Ticket.id).where(Ticket.id.in_(mentioned_tickets(actor)))
     rows = session.execute(

@@ -1,8 +1,8 @@
 """The inbox: what others did to the tickets that concern a person, grouped by ticket.
 
 A ticket concerns whoever watches, holds, created or commented on it or was mentioned in it, unless
-they muted it. That is a question asked when the inbox is read: its indexes find the ``MOST`` newest
-tickets of each kind, and of each ticket its newest event. Nothing older than ``DAYS`` is news.
+they muted it. That is a question asked when the inbox is read: its indexes find the newest
+``MAX_TICKETS_PER_KIND``, and of each ticket its newest event. Nothing older than ``DAYS`` is news.
 
 A read marker of the inbox says up to which event everything is read; one of a ticket stands in its
 place for that ticket.
@@ -55,8 +55,8 @@ SUBJECT = "inbox"
 OF_TICKET = "inbox:"
 DAYS = 30
 COUNTED = 100
-# Tickets of each kind that are looked at: watched, held, created, commented on, mentioned on.
-MOST = 500
+# The kinds: watched, held, created, commented on, mentioned on.
+MAX_TICKETS_PER_KIND = 500
 # Events of a bot, its calls included, among which its claims are looked for.
 CLAIMS_AMONG = 2000
 # Events shown of each ticket.
@@ -133,7 +133,7 @@ def concerned_by(actor: Actor) -> CTE:
     parts = [watched, held, created, commented]
     if not actor.is_human:
         parts.append(_claimed(actor))
-    bounded = [select(part.limit(MOST).subquery()) for part in parts]
+    bounded = [select(part.limit(MAX_TICKETS_PER_KIND).subquery()) for part in parts]
     return union(*bounded, mentioned).cte("concerned")
 
 
@@ -155,7 +155,7 @@ def _claimed(actor: Actor) -> Select[Any]:
 
 def mentioned_tickets(actor: Actor) -> list[str]:
     """The tickets with the newest mentions of the last ``DAYS``."""
-    return mentioned_on(actor, now_ms() - DAYS * DAY_MS)[:MOST]
+    return mentioned_on(actor, now_ms() - DAYS * DAY_MS)[:MAX_TICKETS_PER_KIND]
 
 
 def _tickets() -> Select[Any]:

@@ -24,7 +24,7 @@ from app.tickets import loaders, service
 from app.tickets.models import Comment, Ticket
 
 # Tickets that are considered, the newest first, and those that are shown.
-MOST = 200
+MAX_TICKETS = 200
 SHOWN = 20
 # Events of a bot on one ticket.
 EVENTS = 50
@@ -72,7 +72,7 @@ def awaited(actor: Actor) -> list[AwaitedSignOff]:
         .join(Project, Project.review_state_id == Ticket.state_id)
         .where(Project.sign_off, Project.deleted_at.is_(None), Ticket.deleted_at.is_(None))
         .order_by(Ticket.updated_at.desc(), Ticket.id.desc())
-        .limit(MOST)
+        .limit(MAX_TICKETS)
         .subquery()
     )
     last_entry = (

@@ -25,7 +25,7 @@ from app.rest.routing import Rendered, as_json, respond
 
 events = Blueprint("integration_events", __name__)
 
-MOST_BYTES = 1024 * 1024
+MAX_BODY_BYTES = 1024 * 1024
 OPERATION = "integrations.receive"
 _EVENT_LENGTH = 64
 _EVENT_HEADERS = {
@@ -41,7 +41,7 @@ def receive(connection_id: str) -> Response:
     """Take a delivery, and answer what it did."""
     state, request = current_g(), current_request()
     state.operation_id = OPERATION
-    body = read_body(request, min(MOST_BYTES, current_settings().max_request_bytes))
+    body = read_body(request, min(MAX_BODY_BYTES, current_settings().max_request_bytes))
     try:
         with reading():
             forge = Forge(_signed(connection_id, request, body).forge)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-MOST_TICKETS = 20
+MAX_TICKETS = 20
 _NAME = r"[A-Z][A-Z0-9]{1,9}-[1-9][0-9]{0,8}"
 _NAMED = re.compile(rf"(?<![A-Za-z0-9_-])({_NAME})(?![A-Za-z0-9_]|-[0-9])")
 _IN_BRANCH = re.compile(r"(?<![A-Z0-9])([A-Z][A-Z0-9]{1,9}-[1-9][0-9]{0,8})(?![0-9])")
@@ -24,9 +24,9 @@ def named(texts: Iterable[str], branch: str = "") -> list[str]:
     for text in texts:
         for match in _NAMED.finditer(text):
             found.setdefault(match[1])
-            if len(found) >= MOST_TICKETS:
+            if len(found) >= MAX_TICKETS:
                 break
-    return list(found)[:MOST_TICKETS]
+    return list(found)[:MAX_TICKETS]
 
 
 def fixed(texts: Iterable[str]) -> set[str]:

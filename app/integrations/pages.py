@@ -33,7 +33,7 @@ def index() -> Response:
         found = service.list_connections(
             actor(),
             base_url=current_settings().base_url,
-            limit=service.MOST_CONNECTIONS,
+            limit=service.MAX_INTEGRATIONS,
             cursor=None,
         ).data
     listed = [{**one, "forge_name": FORGE_NAMES[Forge(one["forge"])]} for one in found]

@@ -15,9 +15,9 @@ from urllib.parse import quote
 from app.core.text import BODY_LENGTH, NAME_LENGTH
 from app.tickets.models import LinkChecks, LinkKind, LinkState
 
-LARGEST = 2**53
+NUMBER_LIMIT = 2**53
 URL_LENGTH = 2048
-MOST_COMMITS = 100
+MAX_COMMITS = 100
 HEADS = "refs/heads/"
 _HASH = re.compile(r"[0-9a-f]{7,64}")
 _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
@@ -109,7 +109,7 @@ class Payload:
         """The first of these whole numbers."""
         for path in paths:
             value = self._at(path)
-            if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LARGEST:
+            if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < NUMBER_LIMIT:
                 return value
         return None
 
@@ -131,7 +131,7 @@ class Payload:
     def each(self, path: str) -> "Iterator[Payload]":
         """The parts of a list, some at most."""
         found = self._at(path)
-        for part in found[:MOST_COMMITS] if isinstance(found, list) else ():
+        for part in found[:MAX_COMMITS] if isinstance(found, list) else ():
             yield Payload(part)
 
 

@@ -26,9 +26,9 @@ from app.tickets import links, service
 from app.tickets.models import LinkChecks, LinkKind, Ticket
 
 # Tickets of one delivery, and of one pull request in all.
-MOST_TICKETS = naming.MOST_TICKETS
-# Checks that are kept of one commit.
-MOST_CHECKS = 50
+MAX_TICKETS = naming.MAX_TICKETS
+# Of one commit.
+MAX_CHECKS = 50
 
 READERS: dict[Forge, Callable[[str, Payload], Iterator[News]]] = {
     Forge.GITHUB: github.read,
@@ -103,7 +103,7 @@ class _Receiving:
             return
         change = self._kept(news)
         known = set(change.ticket_ids)
-        room = MOST_TICKETS - len(known)
+        room = MAX_TICKETS - len(known)
         added = [row.id for row in named if row.id not in known][:room]
         change.ticket_ids = [*change.ticket_ids, *added]
         session.flush()
@@ -151,7 +151,7 @@ class _Receiving:
     def _within_limit(self, rows: Iterable[AnyRow]) -> list[AnyRow]:
         kept = []
         for row in rows:
-            if row.id in self._tickets or len(self._tickets) < MOST_TICKETS:
+            if row.id in self._tickets or len(self._tickets) < MAX_TICKETS:
                 self._tickets.add(row.id)
                 kept.append(row)
         return kept
@@ -197,10 +197,10 @@ class _Receiving:
         """Keep the newest result of a check, and show it at what has this commit."""
         commit = f"{news.repository}/{news.commit}"
         of_commit = select(CodeCheck).filter_by(connection_id=self._connection.id, commit=commit)
-        known = {row.context: row for row in session.scalars(of_commit.limit(MOST_CHECKS))}
+        known = {row.context: row for row in session.scalars(of_commit.limit(MAX_CHECKS))}
         row = known.get(news.context)
         if row is None:
-            if len(known) >= MOST_CHECKS:
+            if len(known) >= MAX_CHECKS:
                 return
             row = CodeCheck(
                 id=ids.new_id(),
@@ -226,7 +226,7 @@ class _Receiving:
             CodeChange.head == news.commit,
             CodeChange.external_id.startswith(prefix, autoescape=True),
         )
-        for change in session.scalars(heads.order_by(CodeChange.id).limit(MOST_TICKETS)).all():
+        for change in session.scalars(heads.order_by(CodeChange.id).limit(MAX_TICKETS)).all():
             self._show(change, frozenset())
 
     def _checks_of(self, change: CodeChange) -> str | None:

@@ -31,10 +31,10 @@ FORGE_NAMES = {
     Forge.GITEA: "Gitea",
     Forge.FORGEJO: "Forgejo",
 }
-SHORTEST_SECRET_BYTES, LONGEST_SECRET_BYTES = 16, 1024
-MOST_CONNECTIONS = 100
+MIN_SECRET_BYTES, MAX_SECRET_LENGTH = 16, 1024
+MAX_INTEGRATIONS = 100
 # Bots whose names differ by a number only.
-MOST_OF_A_NAME = 100
+MAX_NUMBERED_BOTS = 100
 _NOT_IN_USERNAME = re.compile(r"[^a-z0-9]+")
 
 
@@ -173,8 +173,8 @@ def create_connection(
     secret = _secret(secret)
     if not project_ids:
         raise InvalidField("project_ids", "blank", messages.SELECT_A_PROJECT)
-    if (session.scalar(select(func.count()).select_from(CodeConnection)) or 0) >= MOST_CONNECTIONS:
-        message = messages.too_many(MOST_CONNECTIONS)
+    if (session.scalar(select(func.count()).select_from(CodeConnection)) or 0) >= MAX_INTEGRATIONS:
+        message = messages.too_many(MAX_INTEGRATIONS)
         raise Conflict("invariant_violation", message)
     bot = bots.create_bot(
         actor,
@@ -220,9 +220,9 @@ def _secret(given: str | None) -> str:
     """The given secret, or a new one; raises InvalidField."""
     if given is None:
         return secrets.token_urlsafe(32)
-    text.checked(given, "secret", LONGEST_SECRET_BYTES)
-    if len(given.encode()) < SHORTEST_SECRET_BYTES:
-        message = messages.secret_too_short(SHORTEST_SECRET_BYTES)
+    text.checked(given, "secret", MAX_SECRET_LENGTH)
+    if len(given.encode()) < MIN_SECRET_BYTES:
+        message = messages.secret_too_short(MIN_SECRET_BYTES)
         raise InvalidField("secret", "too_short", message)
     return given
 
@@ -231,7 +231,7 @@ def _free_username(name: str, forge: Forge) -> str:
     """A username made of the name, with a number if it is taken."""
     word = _NOT_IN_USERNAME.sub("-", name.casefold()).strip("-")[:40].strip("-")
     base = f"bot-{word or forge.value}"
-    for number in range(1, MOST_OF_A_NAME):
+    for number in range(1, MAX_NUMBERED_BOTS):
         username = base if number == 1 else f"{base}-{number}"
         if not names.is_taken(username):
             return username

@@ -16,7 +16,7 @@ from app.integrations.models import Forge
 # How old a delivery that says when it was sent may be.
 TOLERANCE_SECONDS = 300
 # While a secret is changed, a sender may sign with both.
-MOST_SIGNATURES = 10
+MAX_SIGNATURES = 10
 STANDARD_PREFIX = "whsec_"
 # The header of the signature, and what stands before the hexadecimal digits.
 HEADERS = {
@@ -54,7 +54,7 @@ def _of_gitlab(secret: bytes, headers: Headers, body: bytes) -> bool:
     signed = f"{identifier}.{sent_at}.".encode() + body
     digest = hmac.new(_key(secret), signed, hashlib.sha256).digest()
     expected = b"v1," + base64.b64encode(digest)
-    each = [one.encode() for one in signatures.split(" ")[:MOST_SIGNATURES]]
+    each = [one.encode() for one in signatures.split(" ")[:MAX_SIGNATURES]]
     is_known = any(hmac.compare_digest(one, expected) for one in each)
     return is_known and abs(now_ms() // 1000 - int(sent_at)) <= TOLERANCE_SECONDS
 

@@ -66,7 +66,7 @@ class Checkpointer:
     def _is_due(self, moment: int, *, is_deep: bool) -> bool:
         last = checkpoints.newest()
         waiting = _uncovered(_start(is_deep=is_deep), moment - SETTLED_MS)
-        if len(waiting) >= checkpoints.MOST:
+        if len(waiting) >= checkpoints.MAX_EVENTS:
             return True
         has_waited = last is None or not 0 <= moment - last.made_at < WAIT_MS
         return has_waited and _has_more_than_checkpoints(waiting)
@@ -138,7 +138,7 @@ def _start(*, is_deep: bool) -> str:
 def _uncovered(after: str, until: int) -> list[str]:
     """The next ids, up to a checkpoint's number, of events before ``until`` without one."""
     end, found = id_at(until), list[str]()
-    while len(found) < checkpoints.MOST:
+    while len(found) < checkpoints.MAX_EVENTS:
         batch = session.scalars(
             select(AuditEvent.id)
             .where(AuditEvent.id > after, AuditEvent.id < end)
@@ -150,7 +150,7 @@ def _uncovered(after: str, until: int) -> list[str]:
         covered = _covered(batch[0], batch[-1])
         found += [event_id for event_id in batch if event_id not in covered]
         after = batch[-1]
-    return found[: checkpoints.MOST]
+    return found[: checkpoints.MAX_EVENTS]
 
 
 def _covered(first_id: str, last_id: str) -> set[str]:

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from app.markdown.budget import check
 
 # Deeper emphasis is shown as typed: browsers and sanitisers take quadratic time for it.
-DEEPEST = 12
+MAX_DEPTH = 12
 # Pairs in one paragraph; further runs are shown as typed. Bleach takes quadratic time for many
 # adjacent elements, and no real text comes near.
-MOST_PAIRS = 2_000
+MAX_PAIRS = 2_000
 
 _RUNS = re.compile(r"\*++|_++|(?<!~)~~(?!~)")
 
@@ -86,7 +86,7 @@ def _pair(runs: list[_Run]) -> None:
     bottoms: dict[tuple[str, bool, int], int] = {}
     pairs = 0
     at = 0
-    while at < len(runs) and pairs < MOST_PAIRS:
+    while at < len(runs) and pairs < MAX_PAIRS:
         closer = runs[at]
         if not closer.can_close or not closer.left:
             at = closer.after
@@ -158,7 +158,7 @@ def _written(texts: list[str], runs: list[_Run]) -> str:
                 depth -= 1
         out.append(run.char * run.left)
         for pair, tag in reversed(run.opens):
-            if depth >= DEEPEST:
+            if depth >= MAX_DEPTH:
                 dropped.add(pair)
                 out.append(_typed(tag, run.char))
             else:

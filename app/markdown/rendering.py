@@ -44,8 +44,8 @@ from app.markdown.values import (
 from app.markdown.writing import HtmlPage, write
 
 # Longer code blocks, and blocks after this much code, are not highlighted.
-LONGEST = 16_384
-MOST = 65_536
+MAX_LENGTH = 16_384
+MAX_TOTAL_LENGTH = 65_536
 
 # Aliases of the Pygments lexers that take little and linear time on hostile text
 # (tests/markdown/test_speed.py). Other languages are not highlighted.
@@ -81,7 +81,7 @@ def highlighted(code: str, language: str, spent: int = 0) -> str:
     ``spent`` is the length of the code before it.
     """
     name = language.lower()
-    if name in LANGUAGES and len(code) < LONGEST and spent + len(code) <= MOST:
+    if name in LANGUAGES and len(code) < MAX_LENGTH and spent + len(code) <= MAX_TOTAL_LENGTH:
         lexer = _lexer(name)
         if lexer is not None:
             return highlight(code, lexer, _formatter())

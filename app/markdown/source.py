@@ -22,12 +22,12 @@ from app.markdown.marks import (
     mark,
 )
 from app.markdown.pieces import RULE, Piece, PieceKind
-from app.markdown.spans import MOST_LINKS, Spans, marked, mentions
+from app.markdown.spans import MAX_LINKS, Spans, marked, mentions
 from app.markdown.values import Links, Profile
 
 # Rows are filled up to the length of the first one, so a short text could make millions of cells.
-MOST_COLUMNS = 64
-MOST_CELLS = 10_000
+MAX_COLUMNS = 64
+MAX_CELLS = 10_000
 
 _DELIMITER = re.compile(r"(?=.*\|)\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*\|?[ \t]*+$")
 
@@ -52,17 +52,17 @@ def is_table(rows: list[str], cells_before: int) -> bool:
     width = columns(rows[0])
     return (
         width == columns(rows[1])
-        and width <= MOST_COLUMNS
-        and cells_before + width * len(rows) <= MOST_CELLS
+        and width <= MAX_COLUMNS
+        and cells_before + width * len(rows) <= MAX_CELLS
     )
 
 
-# Texts up to SHORT characters are always rendered, those up to LONGEST if they have at most
-# MOST_PARTS, and all others are shown as their source. So the most hostile text takes under a
+# Texts up to SAFE_LENGTH are always rendered, those up to MAX_LENGTH if they have at most
+# MAX_PARTS, and all others are shown as their source. So the most hostile text takes under a
 # second, and long real pages are rendered.
-SHORT = 65_536
-LONGEST = 262_144
-MOST_PARTS = 24_000
+SAFE_LENGTH = 65_536
+MAX_LENGTH = 262_144
+MAX_PARTS = 24_000
 
 # What the library takes for a block at the start of a line.
 _BLOCK_START = re.compile(r"[#>]|[-+*](?=\s|$)|[0-9]+[.)](?=\s|$)")
@@ -92,7 +92,7 @@ def parse(text: str) -> Links:
 
     Links are ``[[slug]]``, ``[[slug|shown text]]``, ``[[ticket:OPS-12]]`` and a bare ``OPS-12``,
     except in code, addresses and the text of other links. Takes linear time; at most
-    ``spans.MOST_LINKS`` links of a body count.
+    ``spans.MAX_LINKS`` links of a body count.
     """
     return links_of(read_any(clean(text), Profile.FULL))
 
@@ -119,15 +119,15 @@ def links_of(reading: MarkdownSource | Long) -> Links:
 
 def read_any(text: str, profile: Profile) -> MarkdownSource | Long:
     """Read a cleaned text, for rendering or for showing its source."""
-    if len(text) <= LONGEST:
+    if len(text) <= MAX_LENGTH:
         source = read(text, profile)
-        if len(text) <= SHORT or source.parts <= MOST_PARTS:
+        if len(text) <= SAFE_LENGTH or source.parts <= MAX_PARTS:
             return source
     if profile is Profile.RESTRICTED:
         return Long(text)
     found: list[tuple[int, int, Token]] = []
     for begin, prose in _outside_fences(text):
-        for start, end, token in mentions(prose, MOST_LINKS - len(found)):
+        for start, end, token in mentions(prose, MAX_LINKS - len(found)):
             found.append((begin + start, begin + end, token))
     return Long(text, tuple(found))
 

@@ -85,9 +85,9 @@ class Ticks:
 
 
 # Links of one text; further ones are shown as typed. No real text comes near.
-MOST_LINKS = 10_000
+MAX_LINKS = 10_000
 # Bleach cleans a paragraph in one piece, and takes a tenth of a millisecond for each of its links.
-MOST_LINKS_IN_PARAGRAPH = 2_000
+MAX_LINKS_PER_PARAGRAPH = 2_000
 
 
 @dataclass(slots=True)
@@ -125,7 +125,7 @@ def marked(spans: Spans, text: str, *, in_link: bool = False, in_row: bool = Fal
     return "".join(here.out)
 
 
-def mentions(text: str, most: int = MOST_LINKS) -> list[tuple[int, int, Token]]:
+def mentions(text: str, most: int = MAX_LINKS) -> list[tuple[int, int, Token]]:
     """The links, display ids and user names of a text that is not laid out, with positions."""
     found: list[tuple[int, int, Token]] = []
     ticks = Ticks(text)
@@ -210,7 +210,7 @@ def _read_ticks(here: _Reader, found: re.Match[str]) -> None:
 
 def _read_mention(here: _Reader, found: re.Match[str]) -> None:
     token = None if here.in_link or here.spans.is_restricted else _mention(found)
-    if token is None or here.spans.links >= MOST_LINKS:
+    if token is None or here.spans.links >= MAX_LINKS:
         _put(here, PlainText(found.group()))
     else:
         here.spans.links += 1
@@ -259,7 +259,7 @@ def _put_link(
 
 def _judged(here: _Reader, address: str) -> str | None:
     """The address, if it may be followed and the paragraph may have one more link."""
-    if here.in_link or here.links >= MOST_LINKS_IN_PARAGRAPH:
+    if here.in_link or here.links >= MAX_LINKS_PER_PARAGRAPH:
         return None
     judged = addresses.judged(address)
     here.links += judged is not None

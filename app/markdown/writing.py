@@ -31,7 +31,7 @@ from app.markdown.marks import (
 )
 from app.markdown.values import Heading, Profile
 
-LONGEST_ANCHOR = 100
+MAX_ANCHOR_LENGTH = 100
 # Characters that bleach gets at once, and the separator of runs.
 BATCH = 8192
 BETWEEN = "\ufdd3"
@@ -211,7 +211,7 @@ def _words(page: HtmlPage, found: re.Match[str]) -> str:
 
 def _anchor(page: HtmlPage, words: str) -> str:
     """The anchor of a heading: its words, with ``-2`` if they occur again."""
-    plain = _NOT_IN_ANCHORS.sub("", words.lower()).strip().replace(" ", "-")[:LONGEST_ANCHOR]
+    plain = _NOT_IN_ANCHORS.sub("", words.lower()).strip().replace(" ", "-")[:MAX_ANCHOR_LENGTH]
     base = plain or "section"
     number = page.anchors.get(base, 0) + 1
     name = base if number == 1 else f"{base}-{number}"

@@ -36,7 +36,7 @@ from app.mcp.registry import DETAIL, FULL, EndpointConfig, Resource, Tool, ToolC
 
 log = logging.getLogger(__name__)
 
-LARGEST_LISTING = 500
+MAX_LISTED_RESOURCES = 500
 RESOURCES_SHOWN = 50
 # Of the cursors of ``resources/list``.
 CURSOR_KIND = "resource"
@@ -149,7 +149,7 @@ def list_resources(call: MethodCall) -> dict[str, Any]:
     except InvalidField as error:
         raise _wrong_cursor(call) from error
     with reading():
-        listed = call.config.catalog.resources(call.actor, LARGEST_LISTING, after)
+        listed = call.config.catalog.resources(call.actor, MAX_LISTED_RESOURCES, after)
     shown = listed[:RESOURCES_SHOWN]
     answer: dict[str, Any] = {"resources": [_resource_json(resource) for resource in shown]}
     if len(listed) > len(shown):

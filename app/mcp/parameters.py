@@ -21,7 +21,7 @@ import orjson
 from app.core.errors import Details, InvalidField, RequestInvalid
 from app.mcp import messages
 
-LARGEST_PAGE = 100
+MAX_PAGE_SIZE = 100
 DEFAULT_PAGE = 50
 CLEAR_FIELDS = "clear_fields"
 _INTEGER = re.compile(r"-?[0-9]{1,15}")
@@ -136,7 +136,7 @@ def needed(parameter: Parameter) -> Parameter:
     return replace(parameter, required=True)
 
 
-LIMIT = integer("limit", "Rows.", minimum=1, maximum=LARGEST_PAGE)
+LIMIT = integer("limit", "Rows.", minimum=1, maximum=MAX_PAGE_SIZE)
 CURSOR = text("cursor", "page.next_cursor.")
 PAGE = (LIMIT, CURSOR)
 INCLUDE_BODY = flag("include_body", "Add the texts.")
@@ -194,7 +194,7 @@ def load(
     for sent_name, value in sent.items():
         name = by_alias.get(sent_name, sent_name)
         if name not in known or name in arguments:
-            if len(problems) >= RequestInvalid.MOST:
+            if len(problems) >= RequestInvalid.MAX_ERRORS:
                 surplus += 1
             else:
                 problems.append(_unknown(sent_name, known, elsewhere or {}))
@@ -263,8 +263,8 @@ def _check_limit(known: Mapping[str, Parameter], arguments: dict[str, Any]) -> N
     arguments.setdefault("limit", DEFAULT_PAGE)
     arguments.setdefault("cursor", None)
     least = known["limit"].minimum or 0
-    if not least <= arguments["limit"] <= LARGEST_PAGE:
-        raise InvalidField("limit", "out_of_range", messages.limit_range(least, LARGEST_PAGE))
+    if not least <= arguments["limit"] <= MAX_PAGE_SIZE:
+        raise InvalidField("limit", "out_of_range", messages.limit_range(least, MAX_PAGE_SIZE))
 
 
 def _read(parameter: Parameter, value: Any, arguments: dict[str, Any]) -> None:
@@ -356,7 +356,7 @@ def _objects(parameter: Parameter, value: Any) -> list[dict[str, Any]]:
                 {**problem, "loc": ["arguments", f"{place}.{problem['loc'][-1]}"]}
                 for problem in error.errors
             ]
-        if len(problems) > RequestInvalid.MOST:
+        if len(problems) > RequestInvalid.MAX_ERRORS:
             break
     if problems:
         raise RequestInvalid(problems)

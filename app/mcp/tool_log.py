@@ -36,8 +36,8 @@ REFUSED_STATUSES = {
 }
 
 # One call of a model uses far less; what is more is not what a client meant.
-MOST_TOKENS = 1_000_000_000
-MOST_USD = 10_000
+MAX_TOKENS = 1_000_000_000
+MAX_COST_USD = 10_000
 # The form of the W3C, version 00; ids of zeros are none.
 _TRACEPARENT = re.compile(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
 
@@ -89,9 +89,9 @@ def _usage(sent: Any) -> dict[str, int | float] | None:
         return None
     tokens = [sent.get(name, 0) for name in ("input_tokens", "output_tokens")]
     cost = sent.get("cost_usd", 0)
-    are_tokens = all(type(one) is int and 0 <= one <= MOST_TOKENS for one in tokens)
+    are_tokens = all(type(one) is int and 0 <= one <= MAX_TOKENS for one in tokens)
     # NaN fails the comparison.
-    is_cost = type(cost) in (int, float) and 0 <= cost <= MOST_USD
+    is_cost = type(cost) in (int, float) and 0 <= cost <= MAX_COST_USD
     if not are_tokens or not is_cost or not any((*tokens, cost)):
         return None
     return {"input_tokens": tokens[0], "output_tokens": tokens[1], "cost_usd": cost}

@@ -27,9 +27,9 @@ SETTLED_MS = 5_000
 # The oldest that a mail tells, as after a long stop of the server.
 OLDEST_MS = 7 * DAY_MS
 # Of more tickets at once, one mail tells together.
-MOST_MESSAGES = 10
-# Mails that may wait for one person.
-MOST_WAITING = 30
+MAX_MAILS = 10
+# For one person.
+MAX_WAITING_MAILS = 30
 # People considered in one look.
 PEOPLE = 500
 
@@ -82,12 +82,10 @@ def _collect(row: AnyRow, moment: int) -> int:
     since = max(choice.noticed_until, moment - OLDEST_MS)
     actor = human_actor(User(id=row.id, username=row.username))
     with reading():
-        if outbox.count_waiting(row.id) >= MOST_WAITING:
+        if outbox.count_waiting(row.id) >= MAX_WAITING_MAILS:
             # The mail server is down; nothing is lost, as nothing is considered yet.
             return 0
-        news = inbox.news(
-            actor, limit=MOST_MESSAGES, cursor=None, after=id_at(since + 1), until=until
-        )
+        news = inbox.news(actor, limit=MAX_MAILS, cursor=None, after=id_at(since + 1), until=until)
         mailed = _mailed_until(actor, [one.ticket.ticket_id for one in news.data])
         # What a mail told already is among the news of the next look.
         fresh = [

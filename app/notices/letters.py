@@ -25,8 +25,7 @@ from app.tickets.pages import feed
 from app.tickets.stream_queries import names_of
 from app.web.filters import utc
 
-# The tickets of a mail.
-MOST_TICKETS = 25
+MAX_TICKETS = 25
 
 
 def install() -> None:
@@ -87,7 +86,7 @@ def _news(user: User, mail: Mail) -> tuple[list[TicketNews], bool]:
     """What of the span is unread, not muted and visible now, and whether there is more."""
     found = inbox.news(
         _actor(user),
-        limit=MOST_TICKETS,
+        limit=MAX_TICKETS,
         cursor=None,
         after=id_at((mail.since or 0) + 1),
         until=mail.until,

@@ -22,10 +22,10 @@ from app.projects.models import Label
 # Of a label that comes over REST without one.
 DEFAULT_COLOR = "#64748b"
 PALETTE = ("#d1242f", "#bc4c00", "#9a6700", "#1a7f37", "#0b7f8e", "#0969da", "#8250df", "#bf3989")
-# Tickets that the event of a deletion names: as many as one undo can change.
-MOST_NAMED = UNDONE_AT_ONCE
-# Labels of one ticket; a statement takes all of them as parameters.
-MOST_CARRIED = 1000
+# In the event of a deletion: as many as one undo can change.
+MAX_NAMED_TICKETS = UNDONE_AT_ONCE
+# A statement takes all of them as parameters.
+MAX_LABELS_PER_TICKET = 1000
 
 
 def _target(label: Label) -> Target:
@@ -63,8 +63,8 @@ def ids_in_body(project_id: str, label_ids: Sequence[str], field: str = "label_i
 def _named(label_ids: Sequence[str], field: str) -> tuple[list[str], list[str]]:
     """Each once, and those that can be ids."""
     unique = text.unique(label_ids)
-    if len(unique) > MOST_CARRIED:
-        raise InvalidField(field, "too_many", messages.too_many_labels(MOST_CARRIED))
+    if len(unique) > MAX_LABELS_PER_TICKET:
+        raise InvalidField(field, "too_many", messages.too_many_labels(MAX_LABELS_PER_TICKET))
     return unique, [label_id for label_id in unique if as_uuid(label_id) == label_id]
 
 
@@ -158,8 +158,8 @@ def delete_label(actor: Actor, project_id: str, label_id: str) -> bool:
     # Waits for transactions that give the label to a ticket, and blocks new ones.
     session.refresh(label, with_for_update=True)
     ticket_rows.touch_labelled(label.id)
-    carried = ticket_rows.labelled(label.id, MOST_NAMED + 1)
-    names_all = len(carried) <= MOST_NAMED
+    carried = ticket_rows.labelled(label.id, MAX_NAMED_TICKETS + 1)
+    names_all = len(carried) <= MAX_NAMED_TICKETS
     session.delete(label)
     session.flush()
     record(

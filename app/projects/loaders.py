@@ -20,8 +20,8 @@ from app.database.session import AnyRow, Prepared, by_id, session
 from app.projects import messages
 from app.projects.models import Label, Project, WorkflowState
 
-# The most projects that a list of a bot or webhook has.
-LONGEST_LIST = 500
+# In a list of a bot or webhook.
+MAX_PROJECTS = 500
 
 Part = TypeVar("Part", WorkflowState, Label)
 
@@ -185,8 +185,8 @@ def listed_projects(project_ids: list[str], *, already: Sequence[str] = ()) -> l
     deletion must not empty it.
     """
     unique = text.unique(project_ids)
-    if len(unique) > LONGEST_LIST:
-        raise InvalidField("project_ids", "too_long", messages.too_many_projects(LONGEST_LIST))
+    if len(unique) > MAX_PROJECTS:
+        raise InvalidField("project_ids", "too_long", messages.too_many_projects(MAX_PROJECTS))
     if not unique:
         return []
     live = session.scalars(

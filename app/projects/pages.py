@@ -277,7 +277,7 @@ def _states(project: SeenProject) -> dict[str, Any]:
         {**state_json(state), "tickets": counts.get(state.id, 0)}
         for state in states.ordered(project.id)
     ]
-    return {"states": rows, "most_moved": states.MOST_MOVED}
+    return {"states": rows, "most_moved": states.MAX_MOVED_TICKETS}
 
 
 def _labels(project: SeenProject) -> dict[str, Any]:
@@ -359,5 +359,5 @@ def delete_label(key: str, label_id: str) -> Response:
         return go(LABELS.address(project))
     if undoable:
         return with_undo(LABELS.show(project), messages.LABEL_DELETED, LABELS.address(project))
-    text = messages.label_deleted_from_many(labels.MOST_NAMED)
+    text = messages.label_deleted_from_many(labels.MAX_NAMED_TICKETS)
     return with_toast(LABELS.show(project), text)

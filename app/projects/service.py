@@ -19,7 +19,7 @@ from app.projects.loaders import SeenProject, target, visible, writable
 from app.projects.models import Project
 
 # Of tickets, comments and files of one bot in ten minutes.
-HIGHEST_CREATION_LIMIT = 10_000
+MAX_CREATION_LIMIT = 10_000
 KEY_PATTERN = re.compile(r"[A-Z][A-Z0-9]{1,9}")
 
 
@@ -111,8 +111,8 @@ def update_project(actor: Actor, /, project_id: str, **fields: Any) -> Project:
         user_refs.active_human(fields["owner_user_id"], "owner_user_id")
     if fields.get("review_state_id") is not None:
         fields["review_state_id"] = states.for_review(project.id, fields["review_state_id"]).id
-    if not 0 <= fields.get("bot_creation_limit", 0) <= HIGHEST_CREATION_LIMIT:
-        message = messages.creation_limit_invalid(HIGHEST_CREATION_LIMIT)
+    if not 0 <= fields.get("bot_creation_limit", 0) <= MAX_CREATION_LIMIT:
+        message = messages.creation_limit_invalid(MAX_CREATION_LIMIT)
         raise InvalidField("bot_creation_limit", "out_of_range", message)
     changed = apply_changes(project, fields)
     if changed:

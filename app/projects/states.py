@@ -30,9 +30,9 @@ SEEDED = (
 )
 # Tickets that a replaced state may hold: each move is an event, the deletion is one more, and one
 # undo covers UNDONE_AT_ONCE events.
-MOST_MOVED = UNDONE_AT_ONCE - 1
+MAX_MOVED_TICKETS = UNDONE_AT_ONCE - 1
 # Of tickets in one column.
-HIGHEST_LIMIT = 999
+MAX_WIP_LIMIT = 999
 REVIEW = "review_state_id"
 
 _OF_LIVE_PROJECTS = Prepared(
@@ -109,8 +109,8 @@ def _check_not_for_review(project: SeenProject, state: WorkflowState) -> None:
 
 
 def _check_limit(wip_limit: int | None) -> None:
-    if wip_limit is not None and not 1 <= wip_limit <= HIGHEST_LIMIT:
-        message = messages.limit_invalid(HIGHEST_LIMIT)
+    if wip_limit is not None and not 1 <= wip_limit <= MAX_WIP_LIMIT:
+        message = messages.limit_invalid(MAX_WIP_LIMIT)
         raise InvalidField("wip_limit", "out_of_range", message)
 
 

@@ -50,7 +50,7 @@ from app.rest.routing import (
     respond,
 )
 
-LARGEST_PAGE = 200
+MAX_PAGE_SIZE = 200
 CLIENT_REQUEST_ID_LENGTH = 128
 CONDITIONAL = {"Cache-Control": "private, no-cache"}
 HEALTHY = Rendered(200, b'{"status":"ok"}\n')
@@ -270,7 +270,7 @@ class Exchange:
 
 def check_limit(query: dict[str, Any]) -> None:
     limit = query.get("limit")
-    if limit is not None and not 1 <= limit <= LARGEST_PAGE:
+    if limit is not None and not 1 <= limit <= MAX_PAGE_SIZE:
         raise InvalidField("limit", "out_of_range", messages.LIMIT_OUT_OF_RANGE)
 
 

@@ -29,7 +29,7 @@ EARLIEST_MS = 0
 LATEST_MS = 253_402_300_799_999
 # A valid integer is shorter: every number of so many digits is out of range everywhere.
 _DIGITS = 18
-MOST_ITEMS = 100_000
+MAX_ITEMS = 100_000
 
 
 class Problem(str):
@@ -132,8 +132,8 @@ class Items(_Messages, fields.List[Any]):
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> list[Any]:
         if not isinstance(value, list):
             raise _invalid(messages.NOT_AN_ARRAY)
-        if len(value) > MOST_ITEMS:
-            raise _invalid(messages.too_many(MOST_ITEMS), "too_long")
+        if len(value) > MAX_ITEMS:
+            raise _invalid(messages.too_many(MAX_ITEMS), "too_long")
         items: list[Any] = super()._deserialize(value, attr, data, **kwargs)
         return items
 
@@ -286,7 +286,7 @@ def _load(schema: type[Schema], data: Mapping[str, Any], location: str) -> dict[
     immutable = [field for field in getattr(known, "immutable", ()) if field in data]
     mutable = {key: value for key, value in data.items() if key not in immutable}
     # Reports are limited, as a stranger could make each request expensive with unknown fields.
-    surplus = [key for key in mutable if key not in known.fields][RequestInvalid.MOST :]
+    surplus = [key for key in mutable if key not in known.fields][RequestInvalid.MAX_ERRORS :]
     for key in surplus:
         del mutable[key]
     try:

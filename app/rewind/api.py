@@ -21,7 +21,7 @@ from app.rewind.schemas import (
 )
 from app.rewind.scope import RewindScope
 from app.rewind.service import check_scope
-from app.rewind.wording import MOST_LISTED, KeptLine, RewindSummary, SubjectName, named_subjects
+from app.rewind.wording import MAX_LISTED, KeptLine, RewindSummary, SubjectName, named_subjects
 
 api = Api("rewind")
 
@@ -74,7 +74,7 @@ def preview(call: Call) -> Answer:
 
 
 def _preview_json(scope: RewindScope, summary: RewindSummary, total: int) -> dict[str, Any]:
-    listed = list(summary.subjects.items())[:MOST_LISTED]
+    listed = list(summary.subjects.items())[:MAX_LISTED]
     with reading():
         names = named_subjects(subject for subject, _ in listed)
     return {

@@ -30,7 +30,7 @@ ANYTHING = "*"
 # Events that are read at once.
 CHUNK = 500
 # Keys, events and tickets that are kept from step to step.
-MOST_KNOWN = 200_000
+MAX_KNOWN = 200_000
 _COLUMNS = (
     AuditEvent.id,
     AuditEvent.event_type,
@@ -203,13 +203,13 @@ class LogReading:
                 self.known[place] = since, count + 1
 
     def make_room(self) -> None:
-        if len(self.found.last) + len(self.found.undone) + len(self.known) > MOST_KNOWN:
+        if len(self.found.last) + len(self.found.undone) + len(self.known) > MAX_KNOWN:
             self.found, self.known = OtherWrites(), {}
 
 
 # What rewinds that go on have read, for their next requests. One at a time takes it.
 _kept: dict[RewindScope, LogReading] = {}
-MOST_KEPT = 4
+MAX_KEPT_LOGS = 4
 
 
 def resumed(scope: RewindScope) -> LogReading:
@@ -218,7 +218,7 @@ def resumed(scope: RewindScope) -> LogReading:
 
 
 def keep(scope: RewindScope, log: LogReading) -> None:
-    if len(_kept) >= MOST_KEPT:
+    if len(_kept) >= MAX_KEPT_LOGS:
         _kept.clear()
     _kept[scope] = log
 

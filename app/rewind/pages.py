@@ -19,15 +19,15 @@ from app.database.session import reading
 from app.projects.loaders import visible_by_key
 from app.projects.pages import project_options
 from app.rewind import messages, others
-from app.rewind.previewing import COUNTED, MOST_PREVIEWED, list_kept, preview
-from app.rewind.scope import MOST_REQUESTS, RewindScope, moment_of
+from app.rewind.previewing import COUNTED, MAX_PREVIEWED_EVENTS, list_kept, preview
+from app.rewind.scope import MAX_REQUESTS, RewindScope, moment_of
 from app.rewind.service import (
     RewindStep,
     check_scope,
     put_back_anyway,
     rewind_step,
 )
-from app.rewind.wording import MOST_LISTED, RewindSummary, kept_lines, named_subjects
+from app.rewind.wording import MAX_LISTED, RewindSummary, kept_lines, named_subjects
 from app.web.forms import Form
 from app.web.guard import actor, write
 from app.web.render import go, page
@@ -99,7 +99,7 @@ def _moment(form: Form, name: str, text: str) -> int | None:
 
 
 def _of_import(request_ids: list[str]) -> RewindRequest:
-    scope = RewindScope.of_requests(actor().id, request_ids[: MOST_REQUESTS + 1])
+    scope = RewindScope.of_requests(actor().id, request_ids[: MAX_REQUESTS + 1])
     check_scope(actor(), scope)
     fields = [("request", one) for one in scope.request_ids]
     return RewindRequest(messages.YOUR_IMPORT, "/import", fields, scope)
@@ -133,7 +133,7 @@ def _page(done: RewindSummary, beyond: str) -> Response:
         summary, total = preview(actor(), asked.scope)
     stays = _kept(asked.scope, summary, cursor, total) if asked.scope else Page([], None)
     with reading():
-        listed = list(summary.subjects.items())[:MOST_LISTED]
+        listed = list(summary.subjects.items())[:MAX_LISTED]
         names = named_subjects(subject for subject, _ in listed)
     return page(
         "rewind/show.html",
@@ -146,7 +146,7 @@ def _page(done: RewindSummary, beyond: str) -> Response:
         beyond=beyond,
         total=total,
         counted=COUNTED,
-        previewed=MOST_PREVIEWED,
+        previewed=MAX_PREVIEWED_EVENTS,
         listed=[(names[subject], back, kept) for subject, (back, kept) in listed],
         kept=stays.data,
         more_kept=f"{asked.address}&kept={stays.next_cursor}" if stays.next_cursor else "",
@@ -157,8 +157,8 @@ def _page(done: RewindSummary, beyond: str) -> Response:
 
 def _kept(scope: RewindScope, summary: RewindSummary, cursor: str | None, total: int) -> Page:
     """A page of what stands; a short list is that of the preview."""
-    if cursor or summary.kept_count > MOST_LISTED or total > MOST_PREVIEWED:
-        return list_kept(actor(), scope, limit=MOST_LISTED, cursor=cursor or None)
+    if cursor or summary.kept_count > MAX_LISTED or total > MAX_PREVIEWED_EVENTS:
+        return list_kept(actor(), scope, limit=MAX_LISTED, cursor=cursor or None)
     with reading():
         return Page(kept_lines(summary.kept), None)
 

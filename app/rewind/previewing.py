@@ -12,8 +12,8 @@ from app.rewind.scope import RewindScope
 from app.rewind.service import Fate, RewindStep, RewoundValue, count_events, preview_step
 from app.rewind.wording import RewindSummary, kept_lines
 
-# Events that a preview looks at; more are counted up to ``COUNTED``.
-MOST_PREVIEWED = 20_000
+# More events are counted up to ``COUNTED``.
+MAX_PREVIEWED_EVENTS = 20_000
 COUNTED = 100_000
 CURSOR = "rewind-kept"
 
@@ -35,7 +35,7 @@ def preview_steps(
 
 @operation(Access.HUMAN)
 def preview(actor: Actor, scope: RewindScope) -> tuple[RewindSummary, int]:
-    """What would become of the newest ``MOST_PREVIEWED`` events, and the number of all of them."""
+    """What would become of the newest ``MAX_PREVIEWED_EVENTS``, and the number of all events."""
     summary = RewindSummary()
     with reading():
         total = count_events(actor, scope, COUNTED)
@@ -48,7 +48,7 @@ def preview(actor: Actor, scope: RewindScope) -> tuple[RewindSummary, int]:
 def list_kept(actor: Actor, scope: RewindScope, *, limit: int, cursor: str | None) -> Page:
     """One page of the values that stand, as ``KeptLine``; the newest event first.
 
-    A page looks at ``MOST_PREVIEWED`` events, so it can have fewer rows than there are. Raises
+    A page looks at ``MAX_PREVIEWED_EVENTS``, so it can have fewer rows than there are. Raises
     InvalidField for a bad cursor.
     """
     after = decode(cursor, CURSOR) if cursor is not None else None
@@ -87,7 +87,7 @@ def _is_behind(event_id: str, place: int, after: Cursor | None) -> bool:
 
 
 def _steps_from(actor: Actor, scope: RewindScope, after: Cursor | None) -> Iterator[RewindStep]:
-    """The steps of a page, ``MOST_PREVIEWED`` events of them.
+    """The steps of a page, ``MAX_PREVIEWED_EVENTS`` of them.
 
     The newest steps are always run, for what they foresee; a cursor beyond them does without.
     """
@@ -110,5 +110,5 @@ def _first(steps: Iterator[RewindStep]) -> Iterator[RewindStep]:
     for step in steps:
         yield step
         looked_at += step.events
-        if looked_at >= MOST_PREVIEWED:
+        if looked_at >= MAX_PREVIEWED_EVENTS:
             return

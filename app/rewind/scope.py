@@ -13,7 +13,7 @@ from app.core.ids import created_ms
 from app.database.session import session
 
 # Requests of one import; each writes a thousand rows.
-MOST_REQUESTS = 50
+MAX_REQUESTS = 50
 _AGO = re.compile(r"([0-9]{1,6})([mhd])")
 LATEST = 253_402_300_799_999
 _UNITS = {"m": MINUTE_MS, "h": HOUR_MS, "d": DAY_MS}

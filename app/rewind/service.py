@@ -31,7 +31,7 @@ from app.rewind.others import (
     tickets_of,
 )
 from app.rewind.parts import RewindPart, RewindView, short
-from app.rewind.scope import MOST_REQUESTS, RewindScope
+from app.rewind.scope import MAX_REQUESTS, RewindScope
 from app.sticky_notes.models import StickyNote
 from app.tickets.models import Ticket
 from app.wiki.models import WikiPage
@@ -88,8 +88,8 @@ def check_scope(actor: Actor, scope: RewindScope) -> None:
     user = by_id_or_not_found(User, scope.user_id, "user")
     if scope.since >= scope.until:
         raise InvalidField("until", "out_of_range", messages.UNTIL_BEFORE_SINCE)
-    if len(scope.request_ids) > MOST_REQUESTS:
-        raise InvalidField("request_ids", "too_many", messages.too_many_requests(MOST_REQUESTS))
+    if len(scope.request_ids) > MAX_REQUESTS:
+        raise InvalidField("request_ids", "too_many", messages.too_many_requests(MAX_REQUESTS))
     if user.type != UserType.BOT and (user.id != actor.user_id or not scope.request_ids):
         raise Conflict("invariant_violation", messages.NEITHER_BOT_NOR_OWN_IMPORT)
 

@@ -21,7 +21,7 @@ from app.web.filters import utc
 from app.wiki.models import WikiPage
 
 # What a preview lists; it counts everything.
-MOST_LISTED = 200
+MAX_LISTED = 200
 _FIELDS = wording.LABELS | {
     EXISTS: messages.EXISTENCE,
     "relation": messages.RELATION,
@@ -37,7 +37,7 @@ _FIELDS = wording.LABELS | {
 class RewindSummary:
     """The sums of several steps, by subject and by deed; lists are cut at ``most``."""
 
-    most: int = MOST_LISTED
+    most: int = MAX_LISTED
     events: int = 0
     deeds: Counter[str] = field(default_factory=Counter)
     fates: Counter[Fate] = field(default_factory=Counter)

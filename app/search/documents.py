@@ -22,8 +22,7 @@ POSITIONS = 16_383
 # Indexed bytes of different words, as PostgreSQL limits the size of a document: about twenty
 # thousand words, more than a text of the maximum length has.
 WORD_BYTES = 131_072
-# The most bytes of a character.
-LONGEST_CHARACTER = 4
+MAX_CHARACTER_BYTES = 4
 LEAD_WORDS = 60
 HEADING_WORDS = 200
 EXACT_LENGTH = 400
@@ -174,7 +173,7 @@ def _marked(mark: str, found: set[str]) -> str:
 
 def _within_bounds(distinct: set[str], in_order: list[str]) -> set[str]:
     """The first distinct words that together have at most ``WORD_BYTES``."""
-    if sum(map(len, distinct)) <= WORD_BYTES // LONGEST_CHARACTER:
+    if sum(map(len, distinct)) <= WORD_BYTES // MAX_CHARACTER_BYTES:
         return distinct
     ordered = dict.fromkeys(in_order)
     sizes = accumulate(len(word.encode()) for word in ordered)

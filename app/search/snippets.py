@@ -13,7 +13,7 @@ from itertools import accumulate, islice
 from typing import TypeAlias
 
 from app.search.parsing import Part, Query
-from app.search.words import LONGEST, WordRun, composed, folded, is_picture, stem
+from app.search.words import MAX_WORD_LENGTH, WordRun, composed, folded, is_picture, stem
 
 LENGTH = 200
 ELLIPSIS = "…"
@@ -175,7 +175,7 @@ def pieces(text: str, spans: list[Span]) -> list[Piece]:
 def _matcher(part: Part) -> _Matcher:
     if len(part.runs) > 1 or part.runs[0].is_unspaced or part.is_quoted:
         return _by_pattern(_phrase(part))
-    word = part.runs[0].text[:LONGEST]
+    word = part.runs[0].text[:MAX_WORD_LENGTH]
     if is_picture(word):
         return _by_pattern(re.escape(word))
     word_stem = stem(word)
@@ -205,7 +205,7 @@ class _Verdicts(dict[str, bool]):
 
     def __missing__(self, word: str) -> bool:
         has_prefix = self._prefix is not None and word.startswith(self._prefix)
-        self[word] = has_prefix or stem(word[:LONGEST]) == self._stem
+        self[word] = has_prefix or stem(word[:MAX_WORD_LENGTH]) == self._stem
         return self[word]
 
 
@@ -229,7 +229,7 @@ def _phrase(part: Part) -> str:
         if before is not None:
             loose = before.is_unspaced or run.is_unspaced
             pattern += r"[\W_]*" if loose else r"[\W_]+"
-        pattern += re.escape(run.text[:LONGEST] if not run.is_unspaced else run.text)
+        pattern += re.escape(run.text[:MAX_WORD_LENGTH] if not run.is_unspaced else run.text)
         before = run
     first, last = part.runs[0], part.runs[-1]
     starts = "" if first.is_unspaced or is_picture(first.text) else _STARTS

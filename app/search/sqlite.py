@@ -38,7 +38,7 @@ FLUSH_DELAY_SECONDS = 0.2
 # Documents stored in one transaction, which blocks all other writers.
 BATCH = 32
 # A prefix that begins more words is not expanded: each word costs a lookup in every tier.
-MOST = 4
+MAX_EXPANSIONS = 4
 
 _FTS = table("search_fts", column("rowid"), column("words"), column("marks"))
 # One statement for all documents, so that Python's lock is released and taken only once.
@@ -59,8 +59,8 @@ _NEWEST = Prepared(
     ).columns(document_id=BigInteger)
 )
 # Few and short, as a search may have to store all of them; other documents are stored at once.
-MOST_PENDING = 512
-LONGEST_PENDING = 8_000
+MAX_PENDING = 512
+MAX_PENDING_LENGTH = 8_000
 # Each change has its own version; the process is the one that made it.
 _ADD_PENDING = Prepared(
     text(
@@ -190,12 +190,12 @@ def _flush_batch(document_ids: Sequence[int], known: Mapping[int, Terms]) -> Non
 
 def _add_pending(document_id: int, doc: SearchDoc) -> bool:
     """Record that a document is pending; False if it must be stored at once."""
-    if len(doc.body) + sum(map(len, doc.comments)) > LONGEST_PENDING:
+    if len(doc.body) + sum(map(len, doc.comments)) > MAX_PENDING_LENGTH:
         return False
     version = secrets.randbits(62)
     return bool(
         _ADD_PENDING.all(
-            document_id=document_id, version=version, process=os.getpid(), most=MOST_PENDING
+            document_id=document_id, version=version, process=os.getpid(), most=MAX_PENDING
         )
     )
 
@@ -336,9 +336,9 @@ class Vocabulary:
 def _longer(letters: str) -> list[str] | None:
     """The longer words with these first letters, in order; None if there are too many."""
     rows = _LONGER.all(
-        after=letters + _BEFORE, before=_BEFORE, end=letters + _AFTER, limit=MOST + 1
+        after=letters + _BEFORE, before=_BEFORE, end=letters + _AFTER, limit=MAX_EXPANSIONS + 1
     )
-    return [row.term for row in rows] if len(rows) <= MOST else None
+    return [row.term for row in rows] if len(rows) <= MAX_EXPANSIONS else None
 
 
 def rendered(expression: Expression) -> str:

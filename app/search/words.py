@@ -13,7 +13,7 @@ from threading import local
 
 from Stemmer import Stemmer
 
-LONGEST = 64
+MAX_WORD_LENGTH = 64
 
 # Chinese, Japanese, Korean, Thai, Lao, Burmese and Khmer: no spaces between words, or irregular.
 _UNSPACED = (
@@ -68,7 +68,7 @@ class WordRun:
     def words(self) -> list[str]:
         """The run itself, or its pairs of characters and its last character."""
         if not self.is_unspaced:
-            return [self.text[:LONGEST]]
+            return [self.text[:MAX_WORD_LENGTH]]
         return [self.text[start : start + 2] for start in range(len(self.text))]
 
 
@@ -82,10 +82,10 @@ def runs(text: str) -> list[WordRun]:
 def words(text: str) -> list[str]:
     """The words of a text in their order."""
     if text.isascii():
-        return [word[:LONGEST] for word in _ASCII.findall(text.lower())]
+        return [word[:MAX_WORD_LENGTH] for word in _ASCII.findall(text.lower())]
     plain = folded(composed(text))
     if _HAS_UNSPACED.search(plain) is None:
-        return [word[:LONGEST] for word in _PLAIN.findall(plain)]
+        return [word[:MAX_WORD_LENGTH] for word in _PLAIN.findall(plain)]
     return [word for run in runs(plain) for word in run.words]
 
 

@@ -22,7 +22,7 @@ UNREAD_SECONDS = 30.0
 FREE_FAILURES = 60
 # Addresses whose failures are counted.
 FAILING_ADDRESSES = 10_000
-LONGEST_DELAY_SECONDS = 5.0
+MAX_DELAY_SECONDS = 5.0
 LOOPBACK = ("127.", "::/")
 
 
@@ -69,7 +69,7 @@ class ClientLimits:
         surplus = self._failures[client] - FREE_FAILURES
         if surplus <= 0 or client.startswith(LOOPBACK):
             return 0.0
-        return min(surplus * 0.02, LONGEST_DELAY_SECONDS)
+        return min(surplus * 0.02, MAX_DELAY_SECONDS)
 
 
 @contextmanager

@@ -26,8 +26,8 @@ from app.serving.uploads import ClientLeft, Receive
 
 T = TypeVar("T")
 
-# Requests that may wait in this process, and of one bot. Further ones are answered at once.
-MOST, MOST_OF_BOT = 1_000, 16
+# Requests in this process. Further ones are answered at once.
+MAX_WAITING, MAX_WAITING_PER_BOT = 1_000, 16
 # Woken requests that run at the same time, so that others find a free thread.
 RUNNING = 2
 POLL_SECONDS = 0.5
@@ -82,7 +82,7 @@ class WaitingRequests:
     async def _news(self, actor: Actor, looks: int, ends_at: float, receive: Receive) -> Waiting:
         """Wait until there may be news; how the request is to run then."""
         loop = asyncio.get_running_loop()
-        is_full = len(self._places) >= MOST or self._of_bot[actor.id] >= MOST_OF_BOT
+        is_full = len(self._places) >= MAX_WAITING or self._of_bot[actor.id] >= MAX_WAITING_PER_BOT
         if loop.time() >= ends_at:
             return Waiting.OVER
         if self._is_closed or is_full:

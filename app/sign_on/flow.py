@@ -15,7 +15,7 @@ from app.database import encryption
 LIFETIME_MS = 10 * MINUTE_MS
 _FLOW, _CANDIDATE = "sign-on flow", "sign-on candidate"
 # A sealed text is a cookie, which browsers keep up to 4,096 characters.
-LONGEST_TARGET = 500
+MAX_TARGET_LENGTH = 500
 # What people read when it is over.
 
 
@@ -51,7 +51,7 @@ class Candidate:
 
 def begun(target: str, links: str | None) -> SignOnFlow:
     state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
-    kept = target if len(target) <= LONGEST_TARGET else "/"
+    kept = target if len(target) <= MAX_TARGET_LENGTH else "/"
     return SignOnFlow(state, nonce, verifier, kept, links, now_ms() + LIFETIME_MS)
 
 

@@ -16,7 +16,7 @@ from app.database.locks import Lock, acquire
 from app.database.session import session
 from app.sign_on import flow, messages
 
-MOST_LINKED = 10
+MAX_IDENTITIES = 10
 
 
 def find(issuer: str, subject: str) -> ProviderIdentity | None:
@@ -56,7 +56,7 @@ def link(actor: Actor, *, candidate: str) -> None:
     acquire(Lock.IDENTITIES)
     if find(found.issuer, found.subject) is not None:
         raise Conflict("invariant_violation", messages.ALREADY_LINKED)
-    if len(list_own(actor)) >= MOST_LINKED:
+    if len(list_own(actor)) >= MAX_IDENTITIES:
         raise Conflict("invariant_violation", messages.REMOVE_A_LOGIN_FIRST)
     add(actor, actor.id, found.issuer, found.subject, found.name)
 

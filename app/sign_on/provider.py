@@ -21,7 +21,7 @@ REREAD_SECONDS = 60.0
 # After a failure the provider is asked again at once by nobody.
 FAILED_SECONDS = 2.0
 SCOPE = "openid email profile"
-LONGEST_TOKEN = 16_384
+MAX_TOKEN_LENGTH = 16_384
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +202,7 @@ def _is_token(value: Any) -> bool:
         isinstance(value, str)
         and value.isascii()
         and value.isprintable()
-        and (0 < len(value) <= LONGEST_TOKEN)
+        and (0 < len(value) <= MAX_TOKEN_LENGTH)
     )
 
 

@@ -19,8 +19,8 @@ from app.sign_on import messages
 CONNECT_SECONDS = 4.0
 READ_SECONDS = 5.0
 TOTAL_SECONDS = 10.0
-LONGEST = 256 * 1024
-LONGEST_URL = 500
+MAX_RESPONSE_BYTES = 256 * 1024
+MAX_URL_LENGTH = 500
 
 
 class ProviderFailure(Exception):
@@ -33,7 +33,7 @@ class ProviderFailure(Exception):
 
 def checked_address(value: object, name: str) -> str:
     """An address that may be asked; raises ProviderFailure."""
-    if not isinstance(value, str) or len(value) > LONGEST_URL or not value.isprintable():
+    if not isinstance(value, str) or len(value) > MAX_URL_LENGTH or not value.isprintable():
         raise ProviderFailure(messages.no_address(name))
     try:
         parts = urlsplit(value)
@@ -106,7 +106,7 @@ def _read(answer: requests.Response, ends_at: float) -> bytes:
     while piece := answer.raw.read1(16_384):
         pieces.append(piece)
         size += len(piece)
-        if size > LONGEST:
+        if size > MAX_RESPONSE_BYTES:
             raise ProviderFailure(messages.ANSWER_TOO_LONG)
         if time.monotonic() > ends_at:
             raise ProviderFailure(messages.ANSWER_TOO_SLOW)

@@ -14,12 +14,11 @@ from joserfc.jws import JWSRegistry
 # Never ``none``, and no algorithm with a shared key.
 ALGORITHMS = ("RS256", "ES256", "PS256", "EdDSA", "Ed25519")
 LEEWAY = 60
-LONGEST = 32 * 1024
+MAX_TOKEN_LENGTH = 32 * 1024
 # How old an ID token or a logout token may be, in seconds.
 OLDEST = 600
 LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
-# The keys that may be published at most.
-MOST_KEYS = 50
+MAX_KEYS = 50
 
 Claims = Mapping[str, Any]
 
@@ -48,7 +47,7 @@ class UnknownKey(TokenRefused):
 def read_keys(published: Mapping[str, Any]) -> KeySet:
     """The keys of a JWKS that can verify one of the algorithms; raises TokenRefused."""
     listed = published.get("keys")
-    if not isinstance(listed, list) or len(listed) > MOST_KEYS:
+    if not isinstance(listed, list) or len(listed) > MAX_KEYS:
         raise TokenRefused("keys")
     found = []
     for one in listed:
@@ -70,7 +69,7 @@ def read_keys(published: Mapping[str, Any]) -> KeySet:
 
 def verified(token: str, keys: KeySet) -> Claims:
     """The claims of a token that one of these keys signed; raises TokenRefused, UnknownKey."""
-    if len(token) > LONGEST:
+    if len(token) > MAX_TOKEN_LENGTH:
         raise TokenRefused("too_long")
     try:
         found = jwt.decode(token, keys, registry=_REGISTRY)

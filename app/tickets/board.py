@@ -40,7 +40,7 @@ DONE_DAYS = 14
 COUNTED = 10_000
 
 _CARD_TYPES = [TicketType.STORY.value, TicketType.SUBTASK.value]
-_MOST: ColumnElement[int] = literal_column(str(CARDS_PER_COLUMN))
+_MAX_CARDS: ColumnElement[int] = literal_column(str(CARDS_PER_COLUMN))
 _priority = case(
     {str(level): number for level, number in cards.RANKS.items()}, value=Ticket.priority, else_=9
 )
@@ -264,7 +264,7 @@ def _firsts(outline: Outline, cut: tuple[bool, ...]) -> Prepared:
             # ``updated_at`` would read all recent tickets.
             recent = Unindexed(Ticket.updated_at) >= bindparam("done_since", type_=BigInteger)
             column = column.where(recent)
-        columns.append(select(column.order_by(*outline.columns).limit(_MOST).subquery().c.id))
+        columns.append(select(column.order_by(*outline.columns).limit(_MAX_CARDS).subquery().c.id))
     return Prepared(
         cards.SOURCE.where(Ticket.id.in_(union_all(*columns))).order_by(*outline.columns)
     )

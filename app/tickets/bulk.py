@@ -20,7 +20,7 @@ from app.tickets.models import Ticket
 
 # Each ticket, each template and the deletion write an event; a request can be undone only up to
 # this many.
-MOST_RELABELLED = labels.MOST_NAMED - templates.MOST_TEMPLATES - 1
+MAX_RELABELLED_TICKETS = labels.MAX_NAMED_TICKETS - templates.MAX_TEMPLATES - 1
 
 
 @operation(Access.HUMAN)
@@ -36,11 +36,11 @@ def merge_label(actor: Actor, project_id: str, label_id: str, *, into_label_id: 
     if into is label:
         raise InvalidField("into_label_id", "same", messages.MERGE_INTO_ANOTHER)
     labels.lock_label(label)
-    ticket_ids = ticket_rows.labelled(label.id, MOST_RELABELLED + 1)
-    if len(ticket_ids) > MOST_RELABELLED:
+    ticket_ids = ticket_rows.labelled(label.id, MAX_RELABELLED_TICKETS + 1)
+    if len(ticket_ids) > MAX_RELABELLED_TICKETS:
         raise Conflict(
             "invariant_violation",
-            messages.too_many_to_relabel(MOST_RELABELLED, label.name),
+            messages.too_many_to_relabel(MAX_RELABELLED_TICKETS, label.name),
         )
     changed = 0
     for ticket_id in ticket_ids:
@@ -65,11 +65,11 @@ def replace_state(actor: Actor, project_id: str, state_id: str, *, into_state_id
     into = projects.state_in_body(project_id, into_state_id)
     if into.id == state.id:
         raise InvalidField("into_state_id", "same", messages.MOVE_TO_ANOTHER)
-    ticket_ids = ticket_rows.live_ids_in_state(state.id, states.MOST_MOVED + 1)
-    if len(ticket_ids) > states.MOST_MOVED:
+    ticket_ids = ticket_rows.live_ids_in_state(state.id, states.MAX_MOVED_TICKETS + 1)
+    if len(ticket_ids) > states.MAX_MOVED_TICKETS:
         raise Conflict(
             "invariant_violation",
-            messages.too_many_to_move(states.MOST_MOVED, state.name),
+            messages.too_many_to_move(states.MAX_MOVED_TICKETS, state.name),
         )
     moved = 0
     for ticket_id in ticket_ids:
@@ -83,7 +83,7 @@ def replace_state(actor: Actor, project_id: str, state_id: str, *, into_state_id
 
 
 # Per request; one undo takes back as many events (undo/service.py).
-MOST_TICKETS = 500
+MAX_TICKETS = 500
 # Per transaction, which limits how long other writers wait.
 BATCH = 100
 

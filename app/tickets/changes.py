@@ -22,7 +22,7 @@ from app.tickets.models import RelationType, Ticket, TicketRelation
 
 OVERLAP_MS = 10_000
 # More events than this are reported as a whole.
-MOST_EVENTS = 200
+MAX_EVENTS = 200
 # A token marks each known event of the overlap by the last letters of its id.
 _MARK = 6
 _MARKS_KEPT = 64
@@ -42,7 +42,7 @@ class News:
     ticket_ids: frozenset[str]
     # Columns or labels changed, so the whole page must be loaded again.
     is_frame: bool
-    # There are more than MOST_EVENTS events.
+    # There are more than MAX_EVENTS events.
     is_cut: bool
 
 
@@ -101,7 +101,7 @@ _SINCE = AuditEvent.created_at >= bindparam("start", type_=BigInteger)
 
 def _newest(statement: AnySelect) -> Prepared:
     order = (AuditEvent.created_at.desc(), AuditEvent.id.desc())
-    return Prepared(statement.order_by(*order).limit(MOST_EVENTS))
+    return Prepared(statement.order_by(*order).limit(MAX_EVENTS))
 
 
 # The project is selected, too, so that one statement also checks that it exists.
@@ -166,7 +166,7 @@ def news(actor: Actor, key: str | None, token: str) -> News | None:
             and (seen.marks or row.created_at > seen.start + OVERLAP_MS)
             for row in fresh
         ),
-        is_cut=len(rows) == MOST_EVENTS,
+        is_cut=len(rows) == MAX_EVENTS,
     )
 
 

@@ -31,9 +31,9 @@ FIELD = "parent_ticket_id"
 CHILD_TYPE = {TicketType.EPIC: TicketType.STORY, TicketType.STORY: TicketType.SUBTASK}
 PARENT_TYPE = {child: parent for parent, child in CHILD_TYPE.items()}
 
-MOST_CHILDREN = 20
+MAX_CHILDREN = 20
 # Of one ticket.
-MOST_RELATIONS = 20
+MAX_RELATIONS = 20
 # As ``target`` of a relation: a child of the same request, counted from 0.
 _CHILD = re.compile(r"children\[([0-9]{1,4})\]")
 
@@ -224,7 +224,7 @@ def create_breakdown(
     A child has ``relations`` too. The ``target`` of a relation is a ticket, or ``children[0]`` for
     the first child. Errors of a child or relation name its place.
     """
-    _check_length("children", children, MOST_CHILDREN)
+    _check_length("children", children, MAX_CHILDREN)
     ticket = create_ticket(actor, into, **fields)
     below = CHILD_TYPE.get(TicketType(fields.get("type", TicketType.STORY)))
     if children and below is None:
@@ -249,7 +249,7 @@ def _relate(
     wanted: Sequence[Mapping[str, str]],
     children: Sequence[CreatedTicket],
 ) -> None:
-    _check_length("relations", wanted, MOST_RELATIONS)
+    _check_length("relations", wanted, MAX_RELATIONS)
     for number, relation in enumerate(wanted):
         target = relation["target"]
         child = _CHILD.fullmatch(target)

@@ -24,7 +24,7 @@ _MONTHS = (
     "november",
     "december",
 )
-_SHORTEST = 3
+_MIN_WORD_LENGTH = 3
 # For a day and a month without a year; February 29 comes at least every eighth year.
 _YEARS_AHEAD = 9
 
@@ -104,7 +104,7 @@ def _ahead(from_day: date, number: str, unit: str) -> date:
 
 def _place(names: tuple[str, ...], word: str) -> int | None:
     """The place of the name that a word abbreviates."""
-    if len(word) < _SHORTEST:
+    if len(word) < _MIN_WORD_LENGTH:
         return None
     return next((place for place, name in enumerate(names) if name.startswith(word)), None)
 

@@ -14,7 +14,7 @@ from app.tickets.models import Ticket, TicketType
 
 CREATED, MOVED = "ticket.created", "ticket.state_changed"
 DELETED, RESTORED = "ticket.deleted", "ticket.restored"
-FEWEST_DAYS = 8
+MIN_DAYS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +66,9 @@ def flow(project_id: str, days: int) -> Flow:
 
 
 def _trimmed(flow: Flow) -> Flow:
-    """Without the days before the first ticket, except the last, but ``FEWEST_DAYS`` at least."""
+    """Without the days before the first ticket, except the last, but ``MIN_DAYS`` at least."""
     empty = next((index for index, total in enumerate(flow.totals) if total), 0)
-    start = max(0, min(empty - 1, len(flow.days) - FEWEST_DAYS))
+    start = max(0, min(empty - 1, len(flow.days) - MIN_DAYS))
     return Flow(
         flow.days[start:],
         tuple(Band(band.name, band.category, band.counts[start:]) for band in flow.bands),

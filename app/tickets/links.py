@@ -23,9 +23,9 @@ from app.tickets.creating import named
 from app.tickets.discussion import discussed
 from app.tickets.models import ExternalLink, LinkKind, Ticket
 
-MOST_LINKS = 50
+MAX_LINKS = 50
 # Links to branches and commits leave room for pull requests.
-MOST_OF_PUSHES = 30
+MAX_PUSH_LINKS = 30
 LINK_CHANGED = "ticket.link_changed"
 URL_LENGTH = 2048
 _KINDS = {CodeKind.PULL_REQUEST: LinkKind.PULL_REQUEST, CodeKind.COMMIT: LinkKind.COMMIT}
@@ -148,8 +148,8 @@ def add_link(
 @operation(Access.WRITE)
 def add_links(actor: Actor, reference: str | Ticket, urls: Sequence[str]) -> None:
     """Link a ticket to several addresses; errors name the place, such as ``links[0].url``."""
-    if len(urls) > MOST_LINKS:
-        raise InvalidField("links", "too_many", messages.too_many_links(MOST_LINKS))
+    if len(urls) > MAX_LINKS:
+        raise InvalidField("links", "too_many", messages.too_many_links(MAX_LINKS))
     ticket = loaders.writable(actor, reference)
     for number, url in enumerate(urls):
         with named(f"links[{number}]"):
@@ -158,8 +158,8 @@ def add_links(actor: Actor, reference: str | Ticket, urls: Sequence[str]) -> Non
 
 def insert(actor: Actor, ticket: Ticket, **values: Any) -> ExternalLink:
     """Insert a link of a locked ticket that has none to this address, and record it."""
-    if _count(ticket.id) >= MOST_LINKS:
-        message = messages.ticket_full_of_links(MOST_LINKS)
+    if _count(ticket.id) >= MAX_LINKS:
+        message = messages.ticket_full_of_links(MAX_LINKS)
         raise Conflict("invariant_violation", message)
     identifier = ids.new_id()
     moment = ids.created_ms(identifier)
@@ -204,7 +204,7 @@ def keep_link(
     if link is None:
         if not is_new:
             return None
-        if _count(ticket.id) >= (MOST_LINKS if kind == LinkKind.PULL_REQUEST else MOST_OF_PUSHES):
+        if _count(ticket.id) >= (MAX_LINKS if kind == LinkKind.PULL_REQUEST else MAX_PUSH_LINKS):
             return "not linked"
         insert(actor, ticket, external_id=external_id, url=url, title=title, kind=kind, **fields)
         return "linked"

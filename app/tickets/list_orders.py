@@ -36,7 +36,7 @@ from app.tickets.models import (
 )
 
 CURSOR_LENGTH = 2000
-_LARGEST = 1 << 53
+_SORT_VALUE_LIMIT = 1 << 53
 # Sorts after every id.
 LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff"
 
@@ -56,7 +56,7 @@ class OrderKey:
     def is_value(self, value: Any) -> bool:
         """Whether a value from a cursor may be compared with this part."""
         if self.type == "number":
-            return type(value) is int and -_LARGEST < value < _LARGEST
+            return type(value) is int and -_SORT_VALUE_LIMIT < value < _SORT_VALUE_LIMIT
         if not isinstance(value, str) or "\0" in value:
             return False
         return self.type == "text" or UUID_PATTERN.fullmatch(value) is not None

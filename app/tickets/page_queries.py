@@ -58,8 +58,8 @@ PAGE, NOTE = "page", "note"
 FILES_SHOWN = 100
 IMAGE = "image"
 _NONE = literal("")
-_MOST_FILES: ColumnElement[int] = literal_column(str(FILES_SHOWN))
-_MOST_SHOWN: ColumnElement[int] = literal_column(str(SOURCES_SHOWN))
+_MAX_FILES: ColumnElement[int] = literal_column(str(FILES_SHOWN))
+_MAX_SOURCES: ColumnElement[int] = literal_column(str(SOURCES_SHOWN))
 
 _pages = table(
     "wiki_pages",
@@ -115,7 +115,7 @@ def _backlinks() -> list[AnySelect]:
             or_(_pages.c.project_id.is_(None), Project.id.is_not(None)),
         )
         .order_by(_pages.c.title, _pages.c.id)
-        .limit(_MOST_SHOWN)
+        .limit(_MAX_SOURCES)
     )
     # A note belongs to the project of its ticket; a personal one is visible to its owner only.
     own = and_(_notes.c.project_id.is_(None), _notes.c.created_by_user_id == bindparam("user_id"))
@@ -133,7 +133,7 @@ def _backlinks() -> list[AnySelect]:
             _notes.c.converted_to_ticket_id == bindparam("ticket_id", type_=Id()),
             or_(_notes.c.project_id == bindparam("project_id", type_=Id()), own),
         )
-        .limit(_MOST_SHOWN)
+        .limit(_MAX_SOURCES)
     )
     return [select(pages.subquery()), select(notes.subquery())]
 
@@ -303,7 +303,7 @@ def _related() -> Prepared:
             Comment.deleted_at.is_(None),
         )
         .order_by(StoredFile.created_at.desc(), StoredFile.id.desc())
-        .limit(_MOST_FILES)
+        .limit(_MAX_FILES)
     )
     # Ordered by who reads them: a database takes long for that in a union.
     return Prepared(

@@ -25,7 +25,7 @@ from app.tickets.read import LabelSummary, StateSummary
 # Events that are read at once.
 CHUNK = 500
 # Changes that a slider goes over.
-MOST_TIMES = 200
+MAX_TIMES = 200
 CREATED, DELETED = "ticket.created", "ticket.deleted"
 _CHANGES = (
     CREATED,
@@ -135,7 +135,7 @@ def change_times(actor: Actor, reference: str) -> list[int]:
         select(AuditEvent.created_at)
         .where(AuditEvent.ticket_id == row.id, AuditEvent.event_type.in_(_CHANGES))
         .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
-        .limit(MOST_TIMES)
+        .limit(MAX_TIMES)
     )
     return sorted(set(session.scalars(newest_first))) or [row.updated_at]
 

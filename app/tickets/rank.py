@@ -18,8 +18,8 @@ from app.tickets.models import Priority, Ticket
 
 DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _BASE = len(DIGITS)
-# The most digits of a rank; where it would be longer, the neighbors are spread instead.
-LONGEST = 60
+# Where a rank would be longer, the neighbors are spread instead.
+MAX_LENGTH = 60
 
 # Urgent tickets start on top. What is left between the bands is for tickets placed by hand.
 _BANDS = {Priority.URGENT: "2", Priority.HIGH: "4", Priority.MEDIUM: "6", Priority.LOW: "8"}
@@ -100,7 +100,7 @@ def rank_for(ticket: Ticket, placement: Placement) -> str:
         return ticket.rank
     if not high or low < high:
         rank = between(low, high)
-        if len(rank) <= LONGEST:
+        if len(rank) <= MAX_LENGTH:
             return rank
     return _make_room(ticket, placement)
 
@@ -146,7 +146,7 @@ def _make_room(ticket: Ticket, placement: Placement) -> str:
         above, below = above[-count:], below[:count]
         if not high or low < high:
             ranks = spread(low, high, len(above) + 1 + len(below))
-            if max(map(len, ranks)) <= LONGEST // 2 or (not low and not high):
+            if max(map(len, ranks)) <= MAX_LENGTH // 2 or (not low and not high):
                 break
         count *= 2
     moved = [*above, (ticket.id, ""), *below]

@@ -20,7 +20,7 @@ from app.database.session import Prepared, session
 from app.database.versions import touch
 from app.files.models import StoredFile
 from app.projects.models import Project
-from app.projects.service import HIGHEST_CREATION_LIMIT
+from app.projects.service import MAX_CREATION_LIMIT
 from app.tickets.models import Comment, Ticket
 
 WINDOW_MS = 10 * MINUTE_MS
@@ -32,7 +32,7 @@ SHARE_OF_LIMIT = 200
 TRUSTED_MS = 5_000
 BOTS_KEPT = 10_000
 # What is counted of one bot in one project, and looked through for it.
-_MOST = literal_column(str(HIGHEST_CREATION_LIMIT + 1), Integer)
+_MAX_COUNTED = literal_column(str(MAX_CREATION_LIMIT + 1), Integer)
 
 
 @dataclass(slots=True)
@@ -60,7 +60,7 @@ _tickets = (
         Ticket.deleted_at.is_(None),
         Ticket.project_id == bindparam("project_id"),
     )
-    .limit(_MOST)
+    .limit(_MAX_COUNTED)
     .subquery()
 )
 _comments = (
@@ -73,7 +73,7 @@ _comments = (
         Ticket.deleted_at.is_(None),
         Ticket.project_id == bindparam("project_id"),
     )
-    .limit(_MOST)
+    .limit(_MAX_COUNTED)
     .subquery()
 )
 # Files know only their page. The wiki, which has the model, is above this package.
@@ -91,7 +91,7 @@ _files = (
         func.coalesce(Ticket.project_id, _pages.c.project_id) == bindparam("project_id"),
         func.coalesce(Ticket.deleted_at, _pages.c.deleted_at).is_(None),
     )
-    .limit(_MOST)
+    .limit(_MAX_COUNTED)
     .subquery()
 )
 _CREATED = Prepared(
@@ -118,7 +118,7 @@ def count_creation(actor: Actor, project_id: str) -> None:
         return
     bounds = _BOUNDS.first(bot_id=actor.id, project_id=project_id)
     limit = bounds.bot_creation_limit
-    left = trusted = HIGHEST_CREATION_LIMIT
+    left = trusted = MAX_CREATION_LIMIT
     if limit:
         start = max(moment - WINDOW_MS, bounds.resumed_at or 0)
         row = _CREATED.first(

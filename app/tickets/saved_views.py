@@ -21,7 +21,7 @@ from app.tickets.models import SavedView
 
 NAME_LENGTH = 80
 QUERY_LENGTH = 2000
-MOST_VIEWS = 50
+MAX_VIEWS = 50
 # The name of shared views in the changes of an event.
 CHANGED = "views"
 
@@ -72,8 +72,8 @@ def save_view(
     if view is not None:
         return _change(actor, view, query=query, is_shared=is_shared)
     count = session.scalar(select(func.count()).select_from(mine.subquery())) or 0
-    if count >= MOST_VIEWS:
-        raise InvalidField("name", "too_many", messages.too_many_views(MOST_VIEWS))
+    if count >= MAX_VIEWS:
+        raise InvalidField("name", "too_many", messages.too_many_views(MAX_VIEWS))
     identifier = ids.new_id()
     view = SavedView(
         id=identifier,

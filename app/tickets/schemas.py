@@ -22,7 +22,7 @@ from app.rest.fields import (
     Timestamp,
     Whole,
 )
-from app.tickets.creating import MOST_CHILDREN, MOST_RELATIONS
+from app.tickets.creating import MAX_CHILDREN, MAX_RELATIONS
 from app.tickets.filters import OPEN
 from app.tickets.models import Priority, Reaction, RelationType, TicketType
 from app.tickets.sorting import TicketSort
@@ -132,7 +132,7 @@ class RelationOfNew(StrictSchema):
     )
 
 
-RELATIONS = {"description": "Its relations to other tickets.", "maxItems": MOST_RELATIONS}
+RELATIONS = {"description": "Its relations to other tickets.", "maxItems": MAX_RELATIONS}
 
 
 class ChildCreate(StrictSchema):
@@ -163,7 +163,7 @@ class TicketCreate(CreateSchema):
     relations = Items(Nested(RelationOfNew), metadata=RELATIONS)
     children = Items(
         Nested(ChildCreate),
-        metadata={"description": "Tickets to create below it.", "maxItems": MOST_CHILDREN},
+        metadata={"description": "Tickets to create below it.", "maxItems": MAX_CHILDREN},
     )
 
 

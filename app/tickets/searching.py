@@ -18,7 +18,7 @@ from app.tickets.models import Comment, Ticket
 from app.tickets.read import state_summary
 
 # Of a ticket's comments the newest are indexed, and of each the beginning.
-MOST_COMMENTS = 100
+MAX_COMMENTS = 100
 COMMENT_LENGTH = 8_192
 COMMENTS_LENGTH = 65_536
 # What an import adds at the end of a body.
@@ -30,7 +30,7 @@ _SAID = Prepared(
     select(Beginning(Comment.body, COMMENT_LENGTH).label("body"))
     .where(Comment.ticket_id == bindparam("ticket_id"), Comment.deleted_at.is_(None))
     .order_by(Comment.created_at.desc(), Comment.id.desc())
-    .limit(MOST_COMMENTS)
+    .limit(MAX_COMMENTS)
 )
 
 
@@ -76,7 +76,7 @@ _NUMBERED = (
 )
 _COMMENTS = Prepared(
     select(_NUMBERED)
-    .where(_NUMBERED.c.number <= MOST_COMMENTS)
+    .where(_NUMBERED.c.number <= MAX_COMMENTS)
     .order_by(_NUMBERED.c.ticket_id, _NUMBERED.c.number)
 )
 
@@ -98,7 +98,7 @@ def indexed(bodies: Sequence[str]) -> list[str]:
     """What is indexed of the comments of a ticket, the newest first."""
     kept: list[str] = []
     room = COMMENTS_LENGTH
-    for body in bodies[:MOST_COMMENTS]:
+    for body in bodies[:MAX_COMMENTS]:
         if room <= 0:
             break
         kept.append(body[: min(COMMENT_LENGTH, room)])

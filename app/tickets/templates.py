@@ -18,7 +18,7 @@ from app.projects.models import Label
 from app.tickets import messages
 from app.tickets.models import Priority, TicketTemplate, TicketType
 
-MOST_TEMPLATES = 20
+MAX_TEMPLATES = 20
 NAME_LENGTH = 80
 # What a new ticket takes over.
 FILLED = ("title", "body", "type", "priority", "label_ids")
@@ -38,7 +38,7 @@ def of_project(project_id: str) -> Sequence[TicketTemplate]:
 
 @operation(Access.READ)
 def list_templates(actor: Actor, project_id: str) -> list[dict[str, Any]]:
-    """The project's templates by name, at most ``MOST_TEMPLATES``."""
+    """The project's templates by name, at most ``MAX_TEMPLATES``."""
     return [template_json(one) for one in of_project(loaders.visible(actor, project_id).id)]
 
 
@@ -163,8 +163,8 @@ def create_template(
         },
     )
     _check_free(project, values["name"])
-    if len(of_project(project.id)) >= MOST_TEMPLATES:
-        message = messages.too_many_templates(MOST_TEMPLATES)
+    if len(of_project(project.id)) >= MAX_TEMPLATES:
+        message = messages.too_many_templates(MAX_TEMPLATES)
         raise InvalidField("name", "too_many", message)
     template = add_versioned(
         TicketTemplate, project_id=project.id, name_key=text.same_name(values["name"]), **values

@@ -16,8 +16,7 @@ from app.tickets.models import Ticket
 from app.tickets.read import LIVE, tickets_json
 
 LEVELS = 3
-# Per level of one page.
-MOST_BELOW = 1000
+MAX_TICKETS_PER_LEVEL = 1000
 
 
 @dataclass(slots=True)
@@ -60,7 +59,7 @@ def find_trees(
         if conditions:
             conditions_below.append(Ticket.id.in_(shown))
         statement = LIVE.where(*conditions_below).order_by(Ticket.created_at, Ticket.id)
-        below = tickets_json(session.execute(statement.limit(MOST_BELOW)).all())
+        below = tickets_json(session.execute(statement.limit(MAX_TICKETS_PER_LEVEL)).all())
         rows += below
         parent_ids = [row["id"] for row in below]
     return _branches(found.rows, rows, _fitting(rows, conditions)), found

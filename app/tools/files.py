@@ -19,8 +19,8 @@ from app.tickets.models import Comment
 from app.tools import messages
 
 FILE = "docket://files/"
-MOST_IMAGE_BYTES = 1024 * 1024
-MOST_TEXT_BYTES = 64 * 1024
+MAX_IMAGE_BYTES = 1024 * 1024
+MAX_TEXT_BYTES = 64 * 1024
 SHOWN = 50
 
 
@@ -58,10 +58,10 @@ def read_file(actor: Actor, file_id: str, _: WithLog) -> ResourceContent:
     seen = service.get_file(actor, file_id)
     file = seen.file
     if file.thumbnail_sha256 is not None:
-        if seen.size <= MOST_IMAGE_BYTES:
+        if seen.size <= MAX_IMAGE_BYTES:
             return ResourceContent(file.media_type, blob=_encoded(file.sha256))
         return ResourceContent(THUMBNAIL_TYPE, blob=_encoded(file.thumbnail_sha256))
-    if seen.size > MOST_TEXT_BYTES or not (text := _text(seen)):
+    if seen.size > MAX_TEXT_BYTES or not (text := _text(seen)):
         message = messages.neither_image_nor_text(file.id)
         raise InvalidField("uri", "not_readable", message)
     return ResourceContent("text/plain", text=text)

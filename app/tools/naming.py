@@ -94,7 +94,7 @@ Refusal = TypeVar("Refusal", bound=DomainError)
 
 ME = "me"
 NONE = "none"
-MOST_LISTED = 30
+MAX_LISTED = 30
 
 _STATE = Prepared(
     select(WorkflowState.id)
@@ -131,7 +131,7 @@ def _name_key(reference: str) -> str:
 
 def _with_valid(error: Refusal, kind: str, reference: str, names: Iterable[str]) -> Refusal:
     """The error, with the first valid names in its message and its details."""
-    valid = list(names)[:MOST_LISTED]
+    valid = list(names)[:MAX_LISTED]
     listed = ", ".join(valid) or "none"
     error.message = messages.unknown_with_choice(kind, reference[:128], listed)
     error.details = {**(error.details or {}), "valid": valid}
@@ -205,7 +205,7 @@ def project_keys(actor: Actor) -> Sequence[str]:
     statement = select(Project.key).where(Project.deleted_at.is_(None)).order_by(Project.key)
     if actor.allowlist:
         statement = statement.where(Project.id.in_(actor.allowlist))
-    return session.scalars(statement.limit(MOST_LISTED)).all()
+    return session.scalars(statement.limit(MAX_LISTED)).all()
 
 
 def state_id(project_id: str, reference: str) -> str:
@@ -274,7 +274,7 @@ def _ids_in_all_projects(
     is_named = or_(model.name_key == _name_key(reference), model.id == as_uuid(reference))
     ids = [row.id for row in session.execute(statement.where(is_named))]
     if not ids:
-        rows = session.execute(statement.order_by(model.name_key).limit(MOST_LISTED * 10)).all()
+        rows = session.execute(statement.order_by(model.name_key).limit(MAX_LISTED * 10)).all()
         alike = [row for row in rows if _letters(row.name) == _letters(reference)]
         if len({row.name_key for row in alike}) == 1:
             return [row.id for row in alike]
@@ -299,7 +299,7 @@ def page(actor: Actor, reference: str, scope: str | None) -> str:
     elif scope is not None:
         in_scope = or_(WikiPage.project_id == scope, WikiPage.project_id.is_(None))
         statement = statement.where(in_scope)
-    rows = session.execute(statement.order_by(WikiPage.slug).limit(MOST_LISTED)).all()
+    rows = session.execute(statement.order_by(WikiPage.slug).limit(MAX_LISTED)).all()
     if len(rows) > 1:
         error = InvalidField("page", "ambiguous")
         raise _with_valid(error, "page", reference, (row.slug for row in rows))
@@ -321,7 +321,7 @@ def user_id(actor: Actor, reference: str, field: str) -> str:
         select(User.username)
         .where(User.is_active)
         .order_by(User.type == UserType.BOT.value, User.username)
-        .limit(MOST_LISTED)
+        .limit(MAX_LISTED)
     )
     raise _unknown(field, "user", reference, [ME, *names])
 

@@ -6,7 +6,7 @@ from typing import Any
 from app.accounts.models import BotMode
 from app.core.actor import Access, Actor, operation
 from app.core.errors import InvalidField
-from app.core.waiting import LONGEST_SECONDS, await_news
+from app.core.waiting import MAX_WAIT_SECONDS, await_news
 from app.inbox import bot_news
 from app.mcp.jsonrpc import rows
 from app.mcp.parameters import PAGE, integer, needed, text
@@ -36,7 +36,7 @@ def own_identity(actor: Actor) -> dict[str, Any]:
 # When to ask again after a call could not wait.
 RETRY_SECONDS = 5
 SINCE = text("since", "Repeat news from here: news_cursor, or a time in UTC.")
-WAIT = integer("wait", "Seconds to wait for news.", minimum=0, maximum=LONGEST_SECONDS)
+WAIT = integer("wait", "Seconds to wait for news.", minimum=0, maximum=MAX_WAIT_SECONDS)
 
 
 @toolbox.tool("get_self", "Who am I", calls=own_identity, parameters=(SINCE, WAIT))
@@ -46,8 +46,8 @@ def get_self(call: ToolCall) -> dict[str, Any]:
     tickets that you hold, created, commented on, watch or are mentioned on.
     """
     seconds = call["wait"] or 0
-    if not 0 <= seconds <= LONGEST_SECONDS:
-        raise InvalidField("wait", "out_of_range", messages.wait_out_of_range(LONGEST_SECONDS))
+    if not 0 <= seconds <= MAX_WAIT_SECONDS:
+        raise InvalidField("wait", "out_of_range", messages.wait_out_of_range(MAX_WAIT_SECONDS))
     news = bot_news.news_of_bot(call.actor, call["since"])
     waited: dict[str, Any] = {}
     if seconds and not news.rows and not await_news(call.actor, seconds):

@@ -9,7 +9,7 @@ from app.tools import messages
 
 WAYS = ("body", "append", "edits")
 # Counting overlapping occurrences is slow, so it ends here.
-MOST_COUNTED = 100
+MAX_OCCURRENCES = 100
 
 
 def changed_body(arguments: Mapping[str, Any], current: str) -> str | None:
@@ -46,7 +46,7 @@ def _occurrences(text: str, find: str) -> int:
     if not find:
         return 0
     count, position = 0, text.find(find)
-    while position >= 0 and count < MOST_COUNTED:
+    while position >= 0 and count < MAX_OCCURRENCES:
         count, position = count + 1, text.find(find, position + 1)
     return max(count, text.count(find))
 

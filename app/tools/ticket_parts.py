@@ -34,7 +34,7 @@ TEXT = body("body", "Markdown.")
 # Bots can only name themselves.
 USER = text("user", "Username or me.", alias="user_id", hidden=True)
 # Of the texts on a page of comments; the first is always whole.
-MOST_CHARACTERS = BODY_LENGTH // 2
+MAX_CHARACTERS = BODY_LENGTH // 2
 
 
 @toolbox.tool(
@@ -125,7 +125,7 @@ def list_comments(call: ToolCall) -> dict[str, Any]:
     if call["include_body"] is False:
         return rows(page.envelope)
     lengths = accumulate(sum(map(len, _texts(row))) for row in page.data)
-    fitting = max(1, sum(length <= MOST_CHARACTERS for length in lengths))
+    fitting = max(1, sum(length <= MAX_CHARACTERS for length in lengths))
     if fitting < len(page.data):
         page = _comments(call, ticket.id, fitting)
     keep(call.with_log, reading, comments=page.data, are_all=page.next_cursor is None)

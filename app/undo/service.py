@@ -57,10 +57,10 @@ REVERSALS: dict[str, Reversal] = {
     "workflow_state.deleted": projects.state_deleted,
 }
 CREATES_A_TICKET = ("ticket.created", "sticky_note.converted")
-# Events of one request that one call undoes.
-MOST_EVENTS = UNDONE_AT_ONCE
+# Of one request, undone by one call.
+MAX_EVENTS = UNDONE_AT_ONCE
 # Those that cannot be undone count, too: all are tried in one transaction.
-MOST_TRIED = 4 * MOST_EVENTS
+MAX_TRIED_EVENTS = 4 * MAX_EVENTS
 # Events of one step, in one transaction.
 STEP = 100
 
@@ -180,12 +180,12 @@ def undo_request_step(
 
 @operation(Access.HUMAN)
 def undo_request(actor: Actor, request_id: str, *, beyond: str | None = None) -> RequestOutcome:
-    """Undo up to ``MOST_EVENTS`` events of a request, newest first, those before ``beyond``.
+    """Undo up to ``MAX_EVENTS`` events of a request, newest first, those before ``beyond``.
 
-    Those that cannot be undone are skipped; no more than ``MOST_TRIED`` are tried. Raises NotFound
-    if the request has no event that can be undone.
+    Those that cannot be undone are skipped; no more than ``MAX_TRIED_EVENTS`` are tried. Raises
+    NotFound if the request has no event that can be undone.
     """
-    outcome = _undo_next(actor, request_id, beyond, MOST_EVENTS, MOST_TRIED)
+    outcome = _undo_next(actor, request_id, beyond, MAX_EVENTS, MAX_TRIED_EVENTS)
     if outcome.beyond is None:
         return outcome
     older = _events_of(request_id, outcome.beyond).order_by(None).subquery()

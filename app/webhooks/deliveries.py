@@ -24,7 +24,7 @@ from app.webhooks.service import target
 
 HEALTH_ATTEMPTS = 50
 # The largest value of the column; PostgreSQL refuses to compare it with a larger one.
-_LARGEST_ATTEMPT = 2**31 - 1
+_MAX_ATTEMPT = 2**31 - 1
 
 
 def _set_moment(column: str) -> Update:
@@ -139,7 +139,7 @@ def list_deliveries(
     if since is not None:
         statement = statement.where(WebhookDelivery.created_at >= since)
     if attempt_min is not None:
-        least = min(max(attempt_min, 0), _LARGEST_ATTEMPT)
+        least = min(max(attempt_min, 0), _MAX_ATTEMPT)
         statement = statement.where(WebhookDelivery.attempt >= least)
     if event_type is not None:
         statement = statement.where(WebhookDelivery.event_type == event_type)

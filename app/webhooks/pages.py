@@ -30,8 +30,8 @@ from app.webhooks.snippets import NODE, PYTHON
 
 pages = Blueprint("webhooks_pages", __name__)
 
-MOST_WEBHOOKS = 200
-MOST_SIBLINGS = 20
+MAX_WEBHOOKS = 200
+MAX_SIBLINGS = 20
 ROWS = 50
 STATUSES = [
     (DeliveryStatus.SUCCEEDED.value, messages.DELIVERED),
@@ -70,7 +70,7 @@ def index() -> Response:
         webhooks = session.scalars(
             select(Webhook)
             .order_by(Webhook.created_at.desc(), Webhook.id.desc())
-            .limit(MOST_WEBHOOKS)
+            .limit(MAX_WEBHOOKS)
         ).all()
         health = health_of([webhook.id for webhook in webhooks])
     return page(
@@ -378,6 +378,6 @@ def _siblings(delivery: WebhookDelivery) -> list[WebhookDelivery]:
             WebhookDelivery.audit_event_id == delivery.audit_event_id,
         )
         .order_by(WebhookDelivery.created_at, WebhookDelivery.id)
-        .limit(MOST_SIBLINGS)
+        .limit(MAX_SIBLINGS)
     )
     return list(session.scalars(statement))

@@ -15,8 +15,8 @@ from app.webhooks.chats import is_room
 from app.webhooks.models import WebhookForm
 
 URL_LENGTH = 2048
-SHORTEST_SECRET_BYTES = 16
-LONGEST_SECRET_BYTES = 1024
+MIN_SECRET_BYTES = 16
+MAX_SECRET_LENGTH = 1024
 ALL = "*"
 # Events of deliveries are not delivered: each would cause the next.
 NEVER_FORWARDED = "webhook.delivery_"
@@ -56,9 +56,9 @@ def recorded_url(value: str, form: WebhookForm) -> str:
 
 def secret(value: str) -> str:
     """A key of 16 bytes or more; raises InvalidField."""
-    text.checked(value, "secret", LONGEST_SECRET_BYTES)
-    if len(value.encode()) < SHORTEST_SECRET_BYTES:
-        raise InvalidField("secret", "too_short", messages.secret_too_short(SHORTEST_SECRET_BYTES))
+    text.checked(value, "secret", MAX_SECRET_LENGTH)
+    if len(value.encode()) < MIN_SECRET_BYTES:
+        raise InvalidField("secret", "too_short", messages.secret_too_short(MIN_SECRET_BYTES))
     return value
 
 

@@ -209,14 +209,14 @@ def _broken(fenced: bool) -> AnySelect:
     return _links_of_live_pages(fenced).where(~_has_own_page(), ~_has_global_page())
 
 
-# The most broken links that the answer to a save lists.
-MOST_BROKEN = 50
+# In the answer to a save.
+MAX_BROKEN_LINKS = 50
 _BROKEN_OF = Prepared(
     select(WikiLink.target_slug)
     .join(WikiPage, WikiPage.id == WikiLink.page_id)
     .where(WikiLink.page_id == bindparam("page_id"), ~_has_own_page(), ~_has_global_page())
     .order_by(WikiLink.target_slug)
-    .limit(literal_column(str(MOST_BROKEN), Integer))
+    .limit(literal_column(str(MAX_BROKEN_LINKS), Integer))
 )
 
 

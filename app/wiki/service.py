@@ -25,7 +25,7 @@ from app.wiki.models import WikiPage, WikiRevision, in_scope
 
 BODY_LENGTH = 1_048_576
 SUMMARY_LENGTH = 200
-LARGEST_NUMBER = 2**31 - 1
+MAX_REVISION_NUMBER = 2**31 - 1
 
 
 @operation(Access.READ)
@@ -280,7 +280,7 @@ def get_numbered_revision(actor: Actor, page_id: str, number: int) -> dict[str, 
         WikiRevision.page_id == page.id, WikiRevision.revision_number == number
     )
     # No page has more revisions than the column can count.
-    is_possible = 0 < number <= LARGEST_NUMBER
+    is_possible = 0 < number <= MAX_REVISION_NUMBER
     revision = session.scalars(statement).first() if is_possible else None
     if revision is None:
         raise NotFound("revision", str(number))

@@ -6,8 +6,7 @@ import { marked } from "./page.js";
 
 export const TICKET = "[data-row-link], [data-title]";
 export const KEPT = "tickets-left";
-// So many tickets of a line are kept.
-const MOST = 1000;
+const MAX_TICKETS_PER_LINE = 1000;
 
 export const referenceOf = (link) => link.pathname.slice("/tickets/".length);
 export const linkTo = (reference) => lines().flat().find((one) => referenceOf(one) === reference);
@@ -25,7 +24,7 @@ export function lines() {
 
 /** Keep in which order they stand, for the page of a ticket that is opened next. */
 export function keepLines() {
-  const kept = lines().map((line) => line.slice(0, MOST).map(referenceOf));
+  const kept = lines().map((line) => line.slice(0, MAX_TICKETS_PER_LINE).map(referenceOf));
   sessionStorage.setItem(KEPT, JSON.stringify({ address: location.pathname + location.search, lines: kept }));
 }
 

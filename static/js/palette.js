@@ -10,7 +10,7 @@ const field = palette?.querySelector("[role=combobox]");
 const list = palette?.querySelector("[role=listbox]");
 // The places that are remembered, newest first: boards, lists, tickets, pages and notes.
 const RECENT = "recent";
-const MOST_RECENT = 6;
+const MAX_RECENT = 6;
 const PLACE = /^\/(tickets\/[A-Z][A-Z0-9]*-\d+|(projects\/[A-Z0-9]+\/)?(board|tickets|sticky-notes|wiki|wiki\/[^/]+))$/;
 let turn = 0;
 let answered;
@@ -46,7 +46,7 @@ function remember() {
   if (!PLACE.test(pathname) || seen?.responseStatus >= 400) return;
   const title = document.title.split(" · ").slice(0, -1).join(" · ");
   const places = [{ title, pathname }, ...recent().filter((one) => one.pathname !== pathname)];
-  localStorage.setItem(RECENT, JSON.stringify(places.slice(0, MOST_RECENT)));
+  localStorage.setItem(RECENT, JSON.stringify(places.slice(0, MAX_RECENT)));
 }
 
 /** The places one was at before this one. */

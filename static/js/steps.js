@@ -8,7 +8,7 @@ import { marked, newKey } from "./page.js";
 import { ask } from "./server.js";
 
 // Tickets that one request changes.
-const MOST = 500;
+const MAX_TICKETS = 500;
 const ADDRESS = "/tickets/bulk/step";
 const written = (number) => number.toLocaleString("en-GB");
 
@@ -42,7 +42,7 @@ function onSubmit(event) {
   }
   const isAll = form === bar() && form.elements.all.value === "yes" && submitter?.value !== "delete";
   const count = form.dataset.steps ?? (isAll && form.dataset.count);
-  if (!count || (numberOf(count) ?? Infinity) <= MOST) return;
+  if (!count || (numberOf(count) ?? Infinity) <= MAX_TICKETS) return;
   event.preventDefault();
   event.stopPropagation();
   if (form.closest("dialog")) closeSheet();

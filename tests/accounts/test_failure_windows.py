@@ -94,13 +94,13 @@ def test_addresses_and_prefixes_have_windows_of_their_own(app, client):
 def test_however_many_prefixes_are_tried_few_rows_are_written(app, client, monkeypatch):
     for _ in range(50):
         fail(client, credentials.new_bot_token())
-    assert len(written(app)) == failure_windows.MOST_PREFIXES + 1
+    assert len(written(app)) == failure_windows.MAX_PREFIXES + 1
     a_minute_later(app, monkeypatch)
-    assert written(app)[-1]["count"] == 50 - failure_windows.MOST_PREFIXES - 1
+    assert written(app)[-1]["count"] == 50 - failure_windows.MAX_PREFIXES - 1
 
 
 def test_however_many_addresses_try_the_table_is_bounded(app, client, monkeypatch):
-    monkeypatch.setattr(failure_windows, "MOST_KEYS", 5)
+    monkeypatch.setattr(failure_windows, "MAX_KEYS", 5)
     for number in range(20):
         fail(client, address=f"192.0.2.{number}")
     assert len(written(app)) == 6

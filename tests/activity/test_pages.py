@@ -144,7 +144,7 @@ def test_pages_of_requests_hold_every_event_once(cast, browser, monkeypatch):
     for number in range(7):
         make_ticket(cast.ada, cast.open_project, f"Number {number}")
     monkeypatch.setattr(requests, "ROWS", 3)
-    monkeypatch.setattr(requests, "MOST_EVENTS", 5)
+    monkeypatch.setattr(requests, "MAX_EVENTS", 5)
     seen, address = [], "/audit"
     while address:
         page = browser(address)
@@ -158,7 +158,7 @@ def test_pages_of_requests_hold_every_event_once(cast, browser, monkeypatch):
 
 def test_a_request_beyond_the_page_says_so(cast, browser, monkeypatch):
     ok(cast.ada.post("/projects", {"key": "NEW", "name": "New"}), 201)
-    monkeypatch.setattr(requests, "MOST_EVENTS", 4)
+    monkeypatch.setattr(requests, "MAX_EVENTS", 4)
     page = browser("/audit")
     assert "Ada added 4 states" in rows_of(page)
     assert "4+ events" in page

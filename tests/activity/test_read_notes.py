@@ -153,7 +153,7 @@ def test_notes_that_cannot_be_stored_wait_and_then_are_given_up(
         kept = read_notes.notes()
         assert kept.pending
         assert not kept.storing
-        monkeypatch.setattr(read_notes, "MOST_PENDING", 0)
+        monkeypatch.setattr(read_notes, "MAX_PENDING_READS", 0)
     make_ticket(cast.ada, cast.open_project)
     ok(cast.smith.get("/tickets/OPEN-2"))
     assert not kept.pending

@@ -144,7 +144,7 @@ def test_a_process_that_is_killed_never_answers(app, cast, ticket, receipt, othe
 def test_a_process_that_cannot_tell_says_so(cast, ticket, receipt, other, monkeypatch, what):
     make_ticket(cast.ada, cast.open_project, "Another")
     if what == "full":
-        monkeypatch.setattr(read_notes, "MOST_LOGGED", 0)
+        monkeypatch.setattr(read_notes, "MAX_LOGGED_READS", 0)
     other.get(cast.smith, "/tickets/OPEN-2")
     other.answers()
     change(cast.smith, "low")

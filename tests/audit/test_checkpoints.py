@@ -31,7 +31,7 @@ TREE = 10
 @pytest.fixture
 def empty(app, database, monkeypatch) -> Iterator[Log]:
     """No event, and checkpoints of ten."""
-    monkeypatch.setattr(checkpoints, "MOST", TREE)
+    monkeypatch.setattr(checkpoints, "MAX_EVENTS", TREE)
     monkeypatch.setattr(checkpointing, "PAUSE_SECONDS", 0)
     log = Log(database, database.settings)
     log.file.unlink(missing_ok=True)

@@ -87,7 +87,7 @@ class Writers:
 
 @pytest.fixture
 def writers(tmp_path, monkeypatch):
-    monkeypatch.setattr(shared_transactions, "LONGEST_SECONDS", 10.0)
+    monkeypatch.setattr(shared_transactions, "MAX_AGE_SECONDS", 10.0)
     made = Writers(tmp_path / "shared.db")
     yield made
     made.engine.dispose()
@@ -107,14 +107,14 @@ def test_one_alone_commits_at_once(writers):
 
 
 def test_a_transaction_has_so_many_members(writers):
-    names = [*NAMES, *map(str, range(shared_transactions.MOST_MEMBERS))]
+    names = [*NAMES, *map(str, range(shared_transactions.MAX_MEMBERS))]
     writers.run(names)
     assert writers.outcomes == dict.fromkeys(names, "written")
     assert len(writers.commits) == 2
 
 
 def test_a_transaction_that_is_open_for_long_takes_no_more(writers, monkeypatch):
-    monkeypatch.setattr(shared_transactions, "LONGEST_SECONDS", 0.0)
+    monkeypatch.setattr(shared_transactions, "MAX_AGE_SECONDS", 0.0)
     writers.run()
     assert writers.outcomes == dict.fromkeys(NAMES, "written")
     assert len(writers.commits) == len(NAMES)
@@ -281,7 +281,7 @@ def test_one_waits_only_so_long(writers, monkeypatch):
 @pytest.mark.one_database
 def test_a_unit_of_work_that_was_lost_with_another_runs_again(app, monkeypatch):
     """Its callbacks run once, after its own commit."""
-    monkeypatch.setattr(shared_transactions, "LONGEST_SECONDS", 10.0)
+    monkeypatch.setattr(shared_transactions, "MAX_AGE_SECONDS", 10.0)
     is_in, may_go_on, runs, committed = threading.Event(), threading.Event(), [], []
     user = new_user()
 

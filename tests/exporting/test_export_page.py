@@ -76,7 +76,7 @@ def test_one_project_comes_alone(filled, archive):
 
 def test_the_audit_log_comes_if_asked_for_and_no_secret_does(filled, archive, monkeypatch):
     monkeypatch.setattr(pages, "EVENTS", 5)
-    monkeypatch.setattr(pages, "LARGEST", 3000)
+    monkeypatch.setattr(pages, "MAX_EVENT_FILE_BYTES", 3000)
     files = archive("events=on")
     names = [name for name in files if name.startswith("audit/")]
     assert names[:2] == ["audit/events-1.jsonl", "audit/events-2.jsonl"]

@@ -134,7 +134,7 @@ def test_the_activity_of_a_project(cast, client, subscribe):
 def test_the_number_of_entries_is_bounded(cast, client, subscribe, monkeypatch):
     for number in range(4):
         due(cast, f"No {number}", f"2027-01-0{number + 1}")
-    monkeypatch.setattr(service, "MOST_EVENTS", 2)
+    monkeypatch.setattr(service, "MAX_EVENTS", 2)
     monkeypatch.setattr(service, "_DUE", service._DUE.limit(3))
     assert len(summaries(client.get(subscribe("calendar:OPEN")))) == 3
     feed = parsed(client.get(subscribe("activity:OPEN")).data)

@@ -4,7 +4,7 @@ import pytest
 
 from app.database.session import run_write
 from app.importing.issues import Issue, IssueComment
-from app.tickets.searching import COMMENT_LENGTH, COMMENTS_LENGTH, MOST_COMMENTS, indexed
+from app.tickets.searching import COMMENT_LENGTH, COMMENTS_LENGTH, MAX_COMMENTS, indexed
 from tests.importing.reading import comments
 from tests.support.statements import statements
 from tests.support.story import ok
@@ -64,7 +64,7 @@ def test_an_issue_takes_few_statements(app, imported):
 
 def test_of_many_comments_the_newest_are_indexed():
     assert indexed(["a", "b"]) == ["a", "b"]
-    assert len(indexed(["a"] * 150)) == MOST_COMMENTS
+    assert len(indexed(["a"] * 150)) == MAX_COMMENTS
     long = indexed(["x" * 10_000] * 20)
     assert {len(body) for body in long} == {COMMENT_LENGTH}
     assert sum(map(len, long)) == COMMENTS_LENGTH

@@ -3,7 +3,7 @@
 import pytest
 
 from app.importing.issues import Issue, IssueComment
-from app.importing.trackers.history import LONGEST_LINE, MOST_LINES, PastChange, as_comment
+from app.importing.trackers.history import MAX_LINE_LENGTH, MAX_LINES, PastChange, as_comment
 from app.tickets.importing import history_of
 from tests.importing.reading import comments
 from tests.support.story import make_ticket, ok
@@ -18,7 +18,7 @@ def test_the_newest_changes_are_a_list_and_all_are_counted():
     title, text = history_of(comment.text)
     assert title == "History in GitHub: 250 changes, 1970-01-01 to 1970-09-07"
     lines = text.split("\n")
-    assert (lines[0], len(lines)) == ("- 50 earlier changes", MOST_LINES + 1)
+    assert (lines[0], len(lines)) == ("- 50 earlier changes", MAX_LINES + 1)
     assert lines[-1] == "- 1970-09-07 00:00 eve set it to \\*249\\*"
     assert comment.written_at == 249 * DAY
     assert as_comment("GitHub", []) is None
@@ -29,7 +29,7 @@ def test_a_change_is_one_short_line():
     title, text = history_of(comment.text)
     assert title == "History in Jira: 1 change, 1970-01-01"
     assert text.startswith("- 1970-01-01 00:00 someone a - b x")
-    assert len(text) == len("- 1970-01-01 00:00 ") + LONGEST_LINE
+    assert len(text) == len("- 1970-01-01 00:00 ") + MAX_LINE_LENGTH
 
 
 @pytest.mark.parametrize(

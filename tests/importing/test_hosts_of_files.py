@@ -126,7 +126,7 @@ def test_a_host_that_fails_again_and_again_ends_the_import(away, fault):
 
 @pytest.mark.one_database
 def test_files_that_cannot_be_had_hide_none(app, away, monkeypatch):
-    monkeypatch.setattr(file_downloads, "MOST_FILES", 2)
+    monkeypatch.setattr(file_downloads, "MAX_FILES", 2)
     fetch, own, *_ = away
     own.files |= {f"/{name}": Reply(raw=name.encode()) for name in "abc"}
     own.files["/gone"] = Reply({}, 410)
@@ -145,7 +145,7 @@ def test_files_that_cannot_be_had_hide_none(app, away, monkeypatch):
     ]
     assert list(app.config["SETTINGS"].incoming_dir.iterdir()) == []
     # A run asks for some of many, and no run for the same ones always.
-    monkeypatch.setattr(file_downloads, "MOST_ATTEMPTS", 4)
+    monkeypatch.setattr(file_downloads, "MAX_ATTEMPTS", 4)
     many = [f"{own.url}/page?{number}" for number in range(5)]
     for _ in range(99):
         own.asked.clear()

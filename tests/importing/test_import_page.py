@@ -77,7 +77,7 @@ def test_an_import_writes_once(app, cast, send):
 
 
 def test_an_import_of_several_requests_is_rewound(cast, send, monkeypatch):
-    monkeypatch.setattr(pages, "MOST", 20)
+    monkeypatch.setattr(pages, "MAX_REQUEST_ROWS", 20)
     make_ticket(cast.ada, cast.open_project, "By hand")
     labelled = MANY.replace(",\n", ",red\n").replace("blocked by\n", "labels\n")
     first = send(("many.csv", labelled), do="import")
@@ -119,7 +119,7 @@ def test_webhooks_hear_of_it_unless_they_should_not(app, cast, send):
 
 
 def test_one_request_makes_a_bounded_number_and_the_next_goes_on(cast, send, monkeypatch):
-    monkeypatch.setattr(pages, "MOST", 12)
+    monkeypatch.setattr(pages, "MAX_REQUEST_ROWS", 12)
     content = "id,title,blocked by\n" + "".join(f"{n},Issue {n:02},{n + 1}\n" for n in range(20))
     page = send(("many.csv", content), do="import")
     assert "8 of 20 remaining. Continue the import to add the rest." in words(page)
@@ -136,7 +136,7 @@ def test_one_request_makes_a_bounded_number_and_the_next_goes_on(cast, send, mon
 
 
 def test_with_a_script_an_import_runs_to_its_end_by_itself(cast, send, monkeypatch):
-    monkeypatch.setattr(pages, "MOST", 12)
+    monkeypatch.setattr(pages, "MAX_REQUEST_ROWS", 12)
     content = "id,title,blocked by,assignee\n" + "".join(
         f"{n},Issue {n:02},{n + 1},Jane Roe\n" for n in range(20)
     )

@@ -165,7 +165,7 @@ def test_one_run_at_a_time_downloads_a_source(tmp_path):
 
 
 def test_a_list_without_an_end_is_left(tmp_path, monkeypatch):
-    monkeypatch.setattr("app.importing.trackers.download_file.MOST_PAGES", 3)
+    monkeypatch.setattr("app.importing.trackers.download_file.MAX_PAGES", 3)
     file = DownloadFile(tmp_path, {})
     for number in range(3):
         file.append("issues", FetchedPage([], str(number)))
@@ -175,7 +175,7 @@ def test_a_list_without_an_end_is_left(tmp_path, monkeypatch):
 
 
 def test_a_download_has_a_bound(tmp_path, monkeypatch):
-    monkeypatch.setattr("app.importing.trackers.download_file.MOST_BYTES", 1_000)
+    monkeypatch.setattr("app.importing.trackers.download_file.MAX_BYTES", 1_000)
     file = DownloadFile(tmp_path, {})
     with pytest.raises(TrackerError, match="8 GiB"):
         file.append("issues", FetchedPage(["x" * 2_000], None))

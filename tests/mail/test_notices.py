@@ -186,12 +186,12 @@ def test_ones_own_doing_and_the_time_before_are_no_news(posting, cast, ticket, c
 
 def test_many_tickets_at_once_come_together(posting, cast, choose, collect, deliver, mailbox):
     choose(cast.bo, "messages")
-    for number in range(collecting.MOST_MESSAGES + 2):
+    for number in range(collecting.MAX_MAILS + 2):
         make_ticket(cast.ada, cast.open_project, f"No {number}", assignee_user_id=cast.bo.user_id)
     assert collect(11) == 1
     deliver()
     (message,) = mailbox.received
-    assert message["Subject"] == f"Docket: updates on {collecting.MOST_MESSAGES + 2} tickets"
+    assert message["Subject"] == f"Docket: updates on {collecting.MAX_MAILS + 2} tickets"
     assert message["References"] is None
 
 
@@ -249,13 +249,13 @@ def test_several_processes_put_each_notice_down_once(posting, cast, ticket, monk
 
 
 def test_a_dead_mail_server_piles_up_nothing(posting, cast, ticket, collect, monkeypatch):
-    monkeypatch.setattr(collecting, "MOST_WAITING", 1)
+    monkeypatch.setattr(collecting, "MAX_WAITING_MAILS", 1)
     comment(cast.ada, ticket, "Hello")
     assert collect(11) == 1
     write(posting, update(NoticeChoice).values(noticed_until=now_ms()))
     other = make_ticket(cast.ada, cast.open_project, "B", assignee_user_id=cast.bo.user_id)
     assert collect(30) == 0
-    monkeypatch.setattr(collecting, "MOST_WAITING", 10)
+    monkeypatch.setattr(collecting, "MAX_WAITING_MAILS", 10)
     # Nothing was lost meanwhile.
     assert collect(30) == 1
     assert mails(posting)[-1].ticket_id == other["id"]

@@ -41,7 +41,7 @@ def test_images_and_short_texts_are_read(smith, ada, ticket, monkeypatch):
     shown = read(smith, image)
     assert shown["mimeType"] == "image/png"
     assert Image.open(BytesIO(base64.b64decode(shown["blob"]))).size == (900, 600)
-    monkeypatch.setattr(files, "MOST_IMAGE_BYTES", 10)
+    monkeypatch.setattr(files, "MAX_IMAGE_BYTES", 10)
     small = read(smith, image)
     assert small["mimeType"] == "image/webp"
     assert Image.open(BytesIO(base64.b64decode(small["blob"]))).size == (480, 320)

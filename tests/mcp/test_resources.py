@@ -50,7 +50,7 @@ def test_50_come_at_a_time(smith, cast, ada):
 
 
 def test_there_is_an_end(smith, made, monkeypatch):
-    monkeypatch.setattr(methods, "LARGEST_LISTING", 4)
+    monkeypatch.setattr(methods, "MAX_LISTED_RESOURCES", 4)
     monkeypatch.setattr(methods, "RESOURCES_SHOWN", 3)
     newest = made[::-1]
     assert pages(smith) == [["wiki://page/agents", *newest[:2]], newest[2:3]]

@@ -111,7 +111,7 @@ def test_what_stands_is_listed_and_put_back_one_by_one(world, path, rewound):
 @pytest.mark.parametrize("looked_at", [3, 100])
 def test_pages_of_what_stands_miss_nothing_and_repeat_nothing(world, path, monkeypatch, looked_at):
     """Also behind what one page looks at, and with several values of one event."""
-    monkeypatch.setattr(previewing, "MOST_PREVIEWED", looked_at)
+    monkeypatch.setattr(previewing, "MAX_PREVIEWED_EVENTS", looked_at)
     monkeypatch.setattr("app.rewind.service.READ_AT_ONCE", 2)
     made = both_wrote(world, 5)
     for ticket in made:

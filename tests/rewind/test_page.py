@@ -127,7 +127,7 @@ def test_an_own_import_is_rewound_and_that_of_others_is_nothing(world, page):
 
 
 def test_more_than_a_page_of_what_stands(world, page, monkeypatch):
-    monkeypatch.setattr(pages, "MOST_LISTED", 2)
+    monkeypatch.setattr(pages, "MAX_LISTED", 2)
     for title in ("One", "Two", "Three"):
         ticket = world.make(world.cast.ada, title)
         world.smith("PATCH", f"/tickets/{ticket}", title=f"{title} by the bot")

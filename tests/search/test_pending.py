@@ -55,7 +55,7 @@ def test_a_process_flushes_its_own_first_and_in_the_end_all(on_sqlite):
 
 
 def test_few_are_pending_and_the_rest_is_stored_at_once(on_sqlite, monkeypatch):
-    monkeypatch.setattr(sqlite, "MOST_PENDING", 3)
+    monkeypatch.setattr(sqlite, "MAX_PENDING", 3)
     titles = [put(on_sqlite, f"Gate {number}")["title"] for number in range(5)]
     assert pending_rows() == 3
     assert found(on_sqlite, "gate") == titles[::-1]
@@ -64,7 +64,7 @@ def test_few_are_pending_and_the_rest_is_stored_at_once(on_sqlite, monkeypatch):
 def test_long_texts_are_never_pending_even_where_a_short_one_was(on_sqlite):
     ticket = put(on_sqlite, "Gate", "short")
     changed = on_sqlite.ada.patch(
-        f"/tickets/{ticket['id']}", {"body": "long " * sqlite.LONGEST_PENDING}
+        f"/tickets/{ticket['id']}", {"body": "long " * sqlite.MAX_PENDING_LENGTH}
     )
     ok(changed)
     assert pending_rows() == 0
@@ -149,7 +149,7 @@ def test_the_event_loop_gives_a_search_to_a_thread_only_where_something_is_pendi
     on_sqlite, monkeypatch
 ):
     # A search that took long on a slow machine is given to threads whatever is pending.
-    monkeypatch.setattr(lanes, "LONGEST_ON_LOOP_SECONDS", float("inf"))
+    monkeypatch.setattr(lanes, "MAX_LOOP_SECONDS", float("inf"))
     put(on_sqlite, "Gate")
     with pytest.raises(LaneRequired) as raised:
         run(Lane.LOOP, lambda: found(on_sqlite, "gate"))

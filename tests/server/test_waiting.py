@@ -7,7 +7,7 @@ from contextlib import ExitStack, closing
 import psutil
 import pytest
 
-from app.serving.waiting import MOST_OF_BOT
+from app.serving.waiting import MAX_WAITING_PER_BOT
 from tests.support.forking import FORKED
 from tests.support.serving import serving, until
 from tests.support.sizes import IS_LONG
@@ -80,7 +80,8 @@ def test_a_bot_has_so_many_places_and_leaving_frees_one(settings, tmp_path):
         office = Office(served)
         bot, _ = office.bot()
         waiting = [
-            held.enter_context(closing(asked(served, bot, wait=25))) for _ in range(MOST_OF_BOT)
+            held.enter_context(closing(asked(served, bot, wait=25)))
+            for _ in range(MAX_WAITING_PER_BOT)
         ]
         assert answered(waiting, 1) == []
         with closing(asked(served, bot, wait=25)) as surplus:

@@ -241,7 +241,7 @@ def test_who_fails_again_and_again_is_answered_ever_later(application, monkeypat
     assert waits == []
     for _ in range(400):
         ask(served, Client(), method="GET")
-    assert waits[0] < waits[1] < waits[-1] == client_limits.LONGEST_DELAY_SECONDS
+    assert waits[0] < waits[1] < waits[-1] == client_limits.MAX_DELAY_SECONDS
     # What succeeds does not wait, from the same address.
     waits.clear()
     monkeypatch.setattr(served, "_app", Wsgi())

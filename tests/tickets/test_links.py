@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.tickets.links import MOST_LINKS, title_of
+from app.tickets.links import MAX_LINKS, title_of
 from tests.support.cast import Cast
 from tests.support.story import events, invalid, make_ticket, malformed, ok, refused
 
@@ -62,7 +62,7 @@ def test_a_link_is_activity_and_no_change_of_the_ticket(cast: Cast, ticket) -> N
 
 
 def test_a_ticket_has_fifty_links_at_most(cast: Cast, ticket) -> None:
-    for number in range(MOST_LINKS):
+    for number in range(MAX_LINKS):
         ok(cast.ada.post(LINKS, {"url": f"https://example.org/{number}"}), 201)
     refused(
         cast.ada.post(LINKS, {"url": PULL}), 409, "resource.conflict", reason="invariant_violation"

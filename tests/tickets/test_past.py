@@ -119,7 +119,7 @@ def without_labels(actor, event_type, target, /, **payload):
 
 
 def test_a_label_of_very_many_tickets_is_known_by_the_events_before(cast, project, monkeypatch):
-    monkeypatch.setattr("app.projects.labels.MOST_NAMED", 1)
+    monkeypatch.setattr("app.projects.labels.MAX_NAMED_TICKETS", 1)
     gone, other, late = (
         ok(cast.ada.post(f"{project}/labels", {"name": name}), 201)["id"]
         for name in ("gone", "other", "late")
@@ -148,7 +148,7 @@ def test_a_label_of_very_many_tickets_is_known_by_the_events_before(cast, projec
 
 
 def test_what_the_log_does_not_hold_says_so(app, cast, project, monkeypatch):
-    monkeypatch.setattr("app.projects.labels.MOST_NAMED", 1)
+    monkeypatch.setattr("app.projects.labels.MAX_NAMED_TICKETS", 1)
     monkeypatch.setattr("app.tickets.creating.record", without_labels)
     label = ok(cast.ada.post(f"{project}/labels", {"name": "common"}), 201)["id"]
     first, second = (

@@ -77,7 +77,7 @@ def test_neighbors_make_room_without_an_event_or_a_new_version(
     cast: Cast, four, app, monkeypatch
 ) -> None:
     """The same two cards take turns between the first and the second."""
-    monkeypatch.setattr(rank, "LONGEST", 8)
+    monkeypatch.setattr(rank, "MAX_LENGTH", 8)
     turns = 40
     etag = cast.ada.get("/tickets/OPEN-1").headers["ETag"]
     for number in range(turns):

@@ -130,7 +130,7 @@ def test_labels_are_added_and_removed_beside_the_others(cast):
 
 
 def test_too_many_labels_are_refused_however_they_are_added(cast, monkeypatch):
-    monkeypatch.setattr("app.projects.labels.MOST_CARRIED", 2)
+    monkeypatch.setattr("app.projects.labels.MAX_LABELS_PER_TICKET", 2)
     ids = [make_label(cast.ada, cast.open_project, name)["id"] for name in ("a", "b", "c")]
     ticket = make_ticket(cast.ada, cast.open_project, label_ids=ids[:2])
     response = cast.ada.patch(f"/tickets/{ticket['id']}", {"add_label_ids": ids[2:]})

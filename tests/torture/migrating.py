@@ -15,7 +15,7 @@ from tests.torture.faults import Figures, expect
 from tests.torture.stage import Stage
 
 # From the first revision to the newest there are some more.
-MOST_STATEMENTS = 50
+MAX_STATEMENTS = 50
 Rows = dict[str, list[dict[str, object]]]
 
 
@@ -28,7 +28,7 @@ def migrations(stage: Stage, count: int) -> Figures:
         url = _fresh(stage, f"cut{number}")
         before = chance.choice(REVISIONS[:-1])
         given = _fill(stage, url, before, rows)
-        killed += _upgrade(stage, url, chance.randrange(2, MOST_STATEMENTS)) != 0
+        killed += _upgrade(stage, url, chance.randrange(2, MAX_STATEMENTS)) != 0
         found = _revision(url)
         expect(found in (before, REVISIONS[-1]), f"from {before} only {found} was reached")
         undone += found == before

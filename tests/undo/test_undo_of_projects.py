@@ -112,7 +112,7 @@ def test_a_label_that_was_made_again_takes_the_place_of_the_deleted_one(wall):
 
 
 def test_a_label_of_too_many_tickets_does_not_come_back(wall, monkeypatch):
-    monkeypatch.setattr("app.projects.labels.MOST_NAMED", 1)
+    monkeypatch.setattr("app.projects.labels.MAX_NAMED_TICKETS", 1)
     label = wall.add("labels", name="bug")
     for title in ("One", "Two"):
         wall.add("tickets", title=title, label_ids=[label["id"]])

@@ -54,7 +54,7 @@ def test_a_refusal_within_a_request_takes_nothing_else_back(world):
 
 
 def test_a_request_of_many_events_is_undone_in_parts(world, monkeypatch):
-    monkeypatch.setattr("app.undo.service.MOST_EVENTS", 1)
+    monkeypatch.setattr("app.undo.service.MAX_EVENTS", 1)
     fields = {"priority": "low", "assignee_user_id": world.cast.smith.user_id}
     request = world.smith("PATCH", "/tickets/{t}", fields)
     first = world.undo_request(request)
@@ -66,7 +66,7 @@ def test_a_request_of_many_events_is_undone_in_parts(world, monkeypatch):
 
 
 def test_so_many_events_of_a_request_are_tried_at_once(world, monkeypatch):
-    monkeypatch.setattr("app.undo.service.MOST_TRIED", 1)
+    monkeypatch.setattr("app.undo.service.MAX_TRIED_EVENTS", 1)
     fields = {"priority": "low", "assignee_user_id": world.cast.smith.user_id}
     request = world.smith("PATCH", "/tickets/{t}", fields)
     world.cast.ada.patch(f"/tickets/{world.ticket}", {"assignee_user_id": world.cast.ada.user_id})

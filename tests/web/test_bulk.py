@@ -124,7 +124,7 @@ def test_all_that_match_are_those_of_the_filter(ada, cast, make):
 
 
 def test_too_many_are_refused(ada, cast, make, monkeypatch):
-    monkeypatch.setattr("app.tickets.pages.bulk.MOST_TICKETS", 2)
+    monkeypatch.setattr("app.tickets.pages.bulk.MAX_TICKETS", 2)
     made = [make(f"No. {number}")["id"] for number in range(3)]
     for form in ({"id": made}, {"all": "yes"}):
         answer = send(ada, priority="low", **form)
@@ -235,7 +235,7 @@ def test_nobody_goes_on_with_a_change_of_another_person(app, ada, cast, make, mo
 
 
 def test_a_plain_undo_goes_on_below_what_it_has_undone(ada, cast, make, monkeypatch):
-    monkeypatch.setattr("app.undo.service.MOST_EVENTS", 2)
+    monkeypatch.setattr("app.undo.service.MAX_EVENTS", 2)
     ids = [make(f"No. {number}", priority="low")["id"] for number in range(3)]
     answer = send(ada, id=ids, priority="high")
     undo = re.search(r'action="(/audit/requests/[\w-]+/undo)"', answer.text).group(1)
@@ -307,7 +307,7 @@ def test_steps_say_what_was_skipped_and_go_on_where_nothing_changes(ada, make, m
 
 
 def test_all_that_match_are_deleted_in_steps_after_a_question(ada, make, monkeypatch):
-    monkeypatch.setattr("app.tickets.pages.bulk.MOST_TICKETS", 2)
+    monkeypatch.setattr("app.tickets.pages.bulk.MAX_TICKETS", 2)
     monkeypatch.setattr("app.tickets.pages.bulk.STEP", 2)
     for number in range(3):
         make(f"No. {number}", priority="low")

@@ -143,7 +143,7 @@ def test_the_flow_is_what_was_there_each_day(app, cast, make, states, monkeypatc
     assert found.totals[-6:] == [0, 2, 3, 2, 2, 2]
     assert found.days[-1] == iso(now_ms())[:10]
     # Of the days before the first ticket one is left, but a week at least is shown.
-    assert len(found.days) == epics.FEWEST_DAYS
+    assert len(found.days) == epics.MIN_DAYS
 
 
 def test_the_flow_knows_what_was_there_before_it_begins(app, cast, make, monkeypatch):

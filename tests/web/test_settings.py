@@ -106,7 +106,7 @@ def test_replacing_a_state_that_cannot_be_is_refused_and_changes_nothing(
     assert "Select a different state" in refusal(into_state_id=todo)
     assert "must be a state of this project" in refusal(into_state_id=foreign)
     refusal(404, state=foreign, into_state_id=todo)
-    monkeypatch.setattr(workflow, "MOST_MOVED", 0)
+    monkeypatch.setattr(workflow, "MAX_MOVED_TICKETS", 0)
     text = refusal(into_state_id=states["Done"])
     assert "More than 0 tickets are in To do" in text
     assert f'<a href="/projects/OPEN/tickets?state_id={todo}">Move some of them' in text
@@ -150,7 +150,7 @@ def test_a_deletion_offers_undo_where_it_can_be_undone(ada, make, label, monkeyp
     make("One", label_ids=[few])
     for title in ("Two", "Three"):
         make(title, label_ids=[many])
-    monkeypatch.setattr("app.projects.labels.MOST_NAMED", 1)
+    monkeypatch.setattr("app.projects.labels.MAX_NAMED_TICKETS", 1)
     answer = ada.post(f"{LABELS}/{few}/delete", htmx=True)
     assert "Label deleted" in answer.text
     assert '/undo"' in answer.text
@@ -178,7 +178,7 @@ def test_a_merge_that_cannot_be_is_refused_and_changes_nothing(
     assert "Select a different label" in refusal(label_id=fault, into_label_id=fault)
     assert "labels of this project" in refusal(label_id=fault, into_label_id=foreign)
     refusal(404, label_id=foreign, into_label_id=bug)
-    monkeypatch.setattr(bulk, "MOST_RELABELLED", 0)
+    monkeypatch.setattr(bulk, "MAX_RELABELLED_TICKETS", 0)
     assert "More than 0 tickets have fault" in refusal(label_id=fault, into_label_id=bug)
 
 

@@ -95,7 +95,7 @@ def test_who_wants_no_news_of_their_own_says_so_once(ada, cast, created):
 
 
 def test_only_the_newest_of_each_kind_are_looked_at(ada, cast, created, monkeypatch):
-    monkeypatch.setattr(service, "MOST", 1)
+    monkeypatch.setattr(service, "MAX_TICKETS_PER_KIND", 1)
     newer = make_ticket(cast.ada, cast.open_project, "Newer")
     for ticket in (created, newer):
         say(cast.smith, ticket, "Done")

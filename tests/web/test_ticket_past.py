@@ -73,7 +73,7 @@ def test_the_slider_goes_over_the_changes(cast, ticket, page):
 
 
 def test_what_is_not_recorded_says_so(cast, ticket, page, monkeypatch):
-    monkeypatch.setattr("app.projects.labels.MOST_NAMED", 0)
+    monkeypatch.setattr("app.projects.labels.MAX_NAMED_TICKETS", 0)
     monkeypatch.setattr("app.tickets.creating.record", without_labels)
     project = f"/projects/{cast.open_project}"
     label = ok(cast.ada.post(f"{project}/labels", {"name": "common"}), 201)["id"]

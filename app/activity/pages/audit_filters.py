@@ -28,7 +28,7 @@ SPANS: dict[str, tuple[int | None, str]] = {
 # The filter value that stands for an unknown name; it matches no row.
 NO_ID = "00000000-0000-0000-0000-000000000000"
 # People and bots in a menu; the address takes any username.
-MOST_OFFERED = 200
+MAX_USERS = 200
 # A menu with so many options has a box to find one.
 MANY = 8
 
@@ -96,7 +96,7 @@ def time_menu(path: str, filters: Mapping[str, str]) -> Menu:
 
 def people_offered() -> list[dict[str, Any]]:
     """People and bots by name, for menus; needs a unit of work."""
-    users = list_users(actor(), limit=MOST_OFFERED, cursor=None).data
+    users = list_users(actor(), limit=MAX_USERS, cursor=None).data
     return sorted(users, key=lambda user: str(user["display_name"]).casefold())
 
 

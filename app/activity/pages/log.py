@@ -50,8 +50,7 @@ pages = Blueprint("audit_pages", __name__)
 # Events of one request on a page; the log itself counts requests.
 ROWS = 50
 PATH = "/audit"
-# Characters of what is typed to find a ticket.
-MOST_TYPED = 100
+MAX_TICKET_LENGTH = 100
 AUDIT_FILTERS = ("actor", "event_type", "category", "project", "ticket", "request_id")
 CATEGORIES = [
     (Category.ACTIVITY.value, messages.WORK, messages.OF_WORK),
@@ -151,7 +150,7 @@ def _event_options() -> Iterator[tuple[str, str, str]]:
 @pages.get("/audit/tickets")
 def suggested_tickets() -> Response:
     """The tickets that match what is typed, as options that keep the other filters."""
-    typed = request.args.get("ticket", "").strip()[:MOST_TYPED]
+    typed = request.args.get("ticket", "").strip()[:MAX_TICKET_LENGTH]
     filters = read_filters(*AUDIT_FILTERS)
     with reading():
         found = tickets_like(actor(), None, typed) if typed else []

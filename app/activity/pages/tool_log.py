@@ -36,7 +36,7 @@ TOOL_LOG = "/audit/tools"
 TOOL_FILTERS = ("bot", "tool_name", "status", "request_id")
 STATUSES = [(OK, messages.SUCCEEDED, ""), (ERROR, messages.FAILED, "")]
 # The figures cover the newest calls up to this number; more would take seconds to read.
-MOST_CALLS = 20_000
+MAX_CALLS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def tool_figures(actor: Actor, *, since: int) -> list[Figures]:
         select(ToolInvocation.tool_name, ToolInvocation.duration_ms, ToolInvocation.result_status)
         .where(ToolInvocation.created_at >= since)
         .order_by(ToolInvocation.created_at.desc())
-        .limit(MOST_CALLS)
+        .limit(MAX_CALLS)
     )
     durations: dict[str, list[int]] = defaultdict(list)
     errors: dict[str, int] = defaultdict(int)

@@ -8,7 +8,7 @@ from typing import Any
 from app.importing.trackers import messages
 
 # Deeper content becomes plain text.
-MOST_DEPTH = 40
+MAX_DEPTH = 40
 _ESCAPED = re.compile(r"([\\`*_\[\]<>])")
 _LANGUAGE = re.compile(r"\w{1,30}")
 _LISTS = ("bulletList", "orderedList", "taskList", "decisionList")
@@ -78,7 +78,7 @@ class _MarkdownWriter:
         return between.join(part for part in written if part.strip())
 
     def block(self, node: Node, depth: int) -> str:
-        if depth > MOST_DEPTH:
+        if depth > MAX_DEPTH:
             return _plain(node)
         kind = str(node.get("type"))
         write = self._blocks.get(kind)

@@ -34,13 +34,13 @@ CHUNK = 65_536
 ATTEMPTS = 6
 BACKOFF_SECONDS = 1.0
 # The limits of the large trackers are per hour.
-LONGEST_WAIT = 3_900.0
-# How often one request may be told to wait.
-MOST_WAITS = 10
-SHORTEST_LIMIT_WAIT = 1.0
+MAX_WAIT_SECONDS = 3_900.0
+# Of one request.
+MAX_WAITS = 10
+MIN_WAIT_SECONDS = 1.0
 # Where an answer says that a limit is reached, but not until when.
 UNKNOWN_WAIT = 60.0
-MOST_REDIRECTS = 3
+MAX_REDIRECTS = 3
 PARALLEL = 4
 SHOWN = 200
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -96,7 +96,7 @@ class Waits:
         self._tell = tell
 
     def wait(self, seconds: float, reason: str) -> None:
-        if seconds >= SHORTEST_LIMIT_WAIT * 5:
+        if seconds >= MIN_WAIT_SECONDS * 5:
             self._tell(waiting(reason, round(seconds)))
         self.sleep(seconds)
 
@@ -175,7 +175,7 @@ class ApiClient:
                 self.wait_for_limit(wait, waits, self.tracker)
             elif status in _REDIRECTS and method == "GET":
                 redirects += 1
-                if redirects > MOST_REDIRECTS:
+                if redirects > MAX_REDIRECTS:
                     raise TrackerError(messages.redirects_again(self.tracker))
                 url = self._redirected(url, headers.get("location", ""))
             elif status >= HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -269,10 +269,10 @@ class ApiClient:
 
     def wait_for_limit(self, wait: float, waits: int, host: str) -> None:
         """Wait, for the ``waits``-th time; raises LimitReached where that takes too long."""
-        if wait > LONGEST_WAIT or waits > MOST_WAITS:
+        if wait > MAX_WAIT_SECONDS or waits > MAX_WAITS:
             minutes = max(1, round(wait / 60))
             raise LimitReached(messages.limit_reached(host, minutes))
-        self.waits.wait(max(wait, SHORTEST_LIMIT_WAIT), messages.limit_reached_now(host))
+        self.waits.wait(max(wait, MIN_WAIT_SECONDS), messages.limit_reached_now(host))
 
     def _refusal(self, status: int, content: bytes) -> str:
         if status == HTTPStatus.UNAUTHORIZED:

@@ -14,7 +14,7 @@ from app.importing.trackers.download_file import DownloadFile, FetchedPage
 # Issues whose parts are fetched before they are kept.
 PORTION = 40
 # Pages of the parts of one issue.
-MOST_PAGES = 200
+MAX_PAGES = 200
 _MISSING = frozenset({403, 404, 410})
 
 

@@ -19,9 +19,9 @@ from app.importing.trackers import messages
 from app.importing.trackers.client import TrackerError
 
 FOLDER = "imports"
-MOST_BYTES = 8 * 1024**3
+MAX_BYTES = 8 * 1024**3
 # Of all lists together; a tracker that never ends a list sends more.
-MOST_PAGES = 200_000
+MAX_PAGES = 200_000
 HEADER = "import"
 
 
@@ -94,15 +94,15 @@ class DownloadFile:
 
     def append(self, step: str, page: FetchedPage) -> None:
         """Keep a page; raises TrackerError if the download gets too large."""
-        if self._pages >= MOST_PAGES:
-            raise TrackerError(messages.too_many_pages(MOST_PAGES))
+        if self._pages >= MAX_PAGES:
+            raise TrackerError(messages.too_many_pages(MAX_PAGES))
         self._write({"step": step, "items": page.items, "next": page.next})
         self._note(step, page.items, page.next)
 
     def _write(self, entry: dict[str, Any]) -> None:
         self._file.write(orjson.dumps(entry) + b"\n")
         self._file.flush()
-        if self._file.tell() > MOST_BYTES:
+        if self._file.tell() > MAX_BYTES:
             raise TrackerError(messages.DOWNLOAD_TOO_LARGE)
 
     def items(self, step: str) -> Iterator[Any]:

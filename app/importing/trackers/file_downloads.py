@@ -39,7 +39,7 @@ from app.importing.trackers import messages
 from app.importing.trackers.client import (
     ANSWER_SECONDS,
     CHUNK,
-    MOST_REDIRECTS,
+    MAX_REDIRECTS,
     PARALLEL,
     ApiClient,
     Elsewhere,
@@ -50,10 +50,10 @@ from app.importing.trackers.client import (
 from app.webhooks.connecting import CONNECT_SECONDS, Adapter, AddressBlocked, Limits
 
 # Of one issue in one run: had, and asked for.
-MOST_FILES = 100
-MOST_ATTEMPTS = 300
+MAX_FILES = 100
+MAX_ATTEMPTS = 300
 # Of files that fail one after the other, before the run ends.
-MOST_FAILURES = 5
+MAX_FAILURES = 5
 # Prepared before the issues that have them are written; other writers wait while they are stored.
 PORTION_BYTES = 256 * 1024 * 1024
 PORTION_FILES = 50
@@ -143,7 +143,7 @@ class FileDownloads:
         size = count = 0
         try:
             for issue in issues:
-                count += min(len(issue.files), MOST_FILES)
+                count += min(len(issue.files), MAX_FILES)
                 if made and (size > PORTION_BYTES or count > PORTION_FILES):
                     break
                 made[issue.id] = supplied = self._of(issue, report, paths)
@@ -158,11 +158,11 @@ class FileDownloads:
         made: dict[str, PreparedFile] = {}
         gone: list[str] = []
         start, chosen = 0, issue.files
-        if len(chosen) > MOST_ATTEMPTS:
+        if len(chosen) > MAX_ATTEMPTS:
             # Any of them, so that over several runs those that cannot be had hide no others.
-            chosen = tuple(random.sample(chosen, MOST_ATTEMPTS))
-        while start < len(chosen) and len(made) < MOST_FILES:
-            wanted = chosen[start : start + MOST_FILES - len(made)]
+            chosen = tuple(random.sample(chosen, MAX_ATTEMPTS))
+        while start < len(chosen) and len(made) < MAX_FILES:
+            wanted = chosen[start : start + MAX_FILES - len(made)]
             start += len(wanted)
             targets = [self._target(paths) for _ in wanted]
             with ThreadPoolExecutor(PARALLEL) as threads:
@@ -182,7 +182,7 @@ class FileDownloads:
                 _remove(target)
                 report.note(issue.id, file_not_imported(reason), file.address)
         if start < len(issue.files):
-            report.note(issue.id, messages.too_many_files(MOST_FILES))
+            report.note(issue.id, messages.too_many_files(MAX_FILES))
         return SuppliedFiles(made, gone)
 
     def _target(self, paths: list[Path]) -> Path:
@@ -245,7 +245,7 @@ class FileDownloads:
     def _failed(self, problem: object, reason: str) -> FileRefused:
         """Why a file is not imported; raises TrackerError after too many."""
         self._failures += 1
-        if self._failures >= MOST_FAILURES:
+        if self._failures >= MAX_FAILURES:
             raise TrackerError(messages.leave_files_out(problem))
         return FileRefused(reason)
 
@@ -253,7 +253,7 @@ class FileDownloads:
         self, url: str, token: Mapping[str, str], download: _Download
     ) -> Mapping[str, str]:
         """From another host, and from where it redirects to; raises Refused, FileRefused."""
-        for _ in range(MOST_REDIRECTS + 1):
+        for _ in range(MAX_REDIRECTS + 1):
             own = {"Authorization": token["Authorization"]} if "Authorization" in token else {}
             status, headers = self._patiently(url, own, download)
             if status == HTTPStatus.OK:

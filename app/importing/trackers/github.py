@@ -16,7 +16,7 @@ from app.importing.report import ImportReport
 from app.importing.trackers import messages
 from app.importing.trackers.client import UNKNOWN_WAIT, ApiClient, TrackerError, limit_wait
 from app.importing.trackers.download import (
-    MOST_PAGES,
+    MAX_PAGES,
     DownloadStep,
     entries,
     of_each,
@@ -142,7 +142,7 @@ class GitHub:
         """A short list, such as the comments of one issue."""
         found: list[Any] = []
         address: str | None = f"{self._path}{path}?per_page={PER_PAGE}"
-        for _ in range(MOST_PAGES):
+        for _ in range(MAX_PAGES):
             if address is None:
                 break
             answer = self._client.get(address)

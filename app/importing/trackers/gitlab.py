@@ -16,7 +16,7 @@ from app.importing.report import ImportReport
 from app.importing.trackers import messages
 from app.importing.trackers.client import ApiAnswer, ApiClient, Refused, TrackerError
 from app.importing.trackers.download import (
-    MOST_PAGES,
+    MAX_PAGES,
     DownloadStep,
     entries,
     of_each,
@@ -32,7 +32,7 @@ BASE = "https://gitlab.com"
 API = "/api/v4/"
 PER_PAGE = 100
 GHOST = "ghost"
-LONGEST_NOTE = 200
+MAX_NOTE_LENGTH = 200
 
 # How GitLab marks what changed in a title.
 _EMPHASIS = re.compile(r"\*\*|\{[-+]|[-+]\}")
@@ -123,7 +123,7 @@ class GitLab:
         def ask() -> list[Any]:
             found: list[Any] = []
             address: str | None = f"{self._path}/issues/{iid}/{part}?per_page={PER_PAGE}"
-            for _ in range(MOST_PAGES):
+            for _ in range(MAX_PAGES):
                 if address is None:
                     break
                 answer = self._client.get(address)
@@ -145,7 +145,7 @@ class GitLab:
             if one["is_internal"]:
                 confidential.add(one["iid"])
             if one["system"]:
-                what = _EMPHASIS.sub("", one["body"])[:LONGEST_NOTE]
+                what = _EMPHASIS.sub("", one["body"])[:MAX_NOTE_LENGTH]
                 change = PastChange(one["at"], one["author"], what)
                 parts[one["iid"]].changes.append(change)
             else:

@@ -13,8 +13,8 @@ from app.importing.issues import IssueComment
 from app.importing.trackers import messages
 from app.tickets.importing import history_text
 
-MOST_LINES = 200
-LONGEST_LINE = 300
+MAX_LINES = 200
+MAX_LINE_LENGTH = 300
 _MARKUP = re.compile(r"([\\`*_\[\]<>~|])")
 
 
@@ -35,7 +35,7 @@ def as_comment(tracker: str, changes: Iterable[PastChange]) -> IssueComment | No
     first, last = _day(ordered[0]), _day(ordered[-1])
     span = first if first == last else messages.days(first, last)
     count = len(ordered)
-    shown = ordered[-MOST_LINES:]
+    shown = ordered[-MAX_LINES:]
     lines = [messages.earlier_changes(count - len(shown))] if len(shown) < count else []
     about = messages.changes_in(count, text.named(count, "changes"), span)
     body = history_text(tracker, about, [*lines, *map(_line, shown)])
@@ -49,8 +49,8 @@ def _day(change: PastChange) -> str:
 def _line(change: PastChange) -> str:
     when = iso(change.at)[:16].replace("T", " ")
     what = " ".join(f"{change.who or messages.SOMEONE} {change.what}".split())
-    if len(what) > LONGEST_LINE:
-        what = what[: LONGEST_LINE - 1] + "…"
+    if len(what) > MAX_LINE_LENGTH:
+        what = what[: MAX_LINE_LENGTH - 1] + "…"
     return f"{when} " + _MARKUP.sub(r"\\\1", what)
 
 

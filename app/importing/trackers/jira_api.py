@@ -18,7 +18,7 @@ from app.importing.table import priority
 from app.importing.trackers import adf, messages
 from app.importing.trackers.client import ApiClient, TrackerError
 from app.importing.trackers.download import (
-    MOST_PAGES,
+    MAX_PAGES,
     DownloadStep,
     entries,
     of_each,
@@ -31,7 +31,7 @@ from app.importing.trackers.parts import IssueParts, IssueReferences, completed
 
 TITLE = "Jira"
 PER_PAGE = 100
-MOST_CHANGES = 1_000
+MAX_CHANGES = 1_000
 # Who wrote what a deleted account wrote.
 
 _KEY = re.compile(r"[A-Za-z][A-Za-z0-9_]{1,63}")
@@ -135,7 +135,7 @@ class Jira:
     def _all(self, path: str, name: str) -> list[dict[str, Any]]:
         """A list of one issue, whole."""
         found: list[dict[str, Any]] = []
-        for _ in range(MOST_PAGES):
+        for _ in range(MAX_PAGES):
             query = urlencode({"startAt": len(found), "maxResults": PER_PAGE})
             body = self._client.get(f"{self._path}{path}?{query}").body
             rows = entries(body.get(name)) if isinstance(body, dict) else []
@@ -356,7 +356,7 @@ def _slim_links(value: Any) -> list[tuple[str, str]]:
 
 def _slim_changes(entries_of_log: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     found = []
-    for one in entries_of_log[:MOST_CHANGES]:
+    for one in entries_of_log[:MAX_CHANGES]:
         words = [_change(item) for item in entries(one.get("items"))]
         text = ", ".join(word for word in words if word)
         if text:

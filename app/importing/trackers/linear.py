@@ -18,7 +18,7 @@ from app.importing.messages import NOT_AN_ISSUE
 from app.importing.report import ImportReport
 from app.importing.trackers import messages
 from app.importing.trackers.client import ApiClient, TrackerError, limit_wait, parsed
-from app.importing.trackers.download import MOST_PAGES, DownloadStep, entries, of_each
+from app.importing.trackers.download import MAX_PAGES, DownloadStep, entries, of_each
 from app.importing.trackers.download_file import DownloadFile, FetchedPage
 from app.importing.trackers.history import PastChange
 from app.importing.trackers.linear_changes import named, words
@@ -27,7 +27,7 @@ from app.importing.trackers.parts import IssueParts, IssueReferences, completed,
 TITLE = "Linear"
 BASE = "https://api.linear.app"
 # Of what one issue has: labels, relations, attachments.
-MOST_PARTS = 25
+MAX_PARTS = 25
 NOBODY = messages.FORMER_USER
 RATE_LIMITED = "RATELIMITED"
 
@@ -56,11 +56,11 @@ query Issues($filter: IssueFilter, $after: String) {{
       project {{ id name description url targetDate }}
       projectMilestone {{ name }}
       cycle {{ number }}
-      labels(first: {MOST_PARTS}) {{ nodes {{ name }} pageInfo {{ hasNextPage }} }}
-      relations(first: {MOST_PARTS}) {{
+      labels(first: {MAX_PARTS}) {{ nodes {{ name }} pageInfo {{ hasNextPage }} }}
+      relations(first: {MAX_PARTS}) {{
         nodes {{ type relatedIssue {{ identifier }} }} pageInfo {{ hasNextPage }}
       }}
-      attachments(first: {MOST_PARTS}) {{ nodes {{ title url }} pageInfo {{ hasNextPage }} }}
+      attachments(first: {MAX_PARTS}) {{ nodes {{ title url }} pageInfo {{ hasNextPage }} }}
     }}
     pageInfo {{ hasNextPage endCursor }}
   }}
@@ -172,7 +172,7 @@ class Linear:
         identifier, name = issue
         found: list[Any] = []
         after: str | None = None
-        for _ in range(MOST_PAGES):
+        for _ in range(MAX_PAGES):
             data = self._ask(_HISTORY, {"id": identifier, "after": after})
             history = _within(_within(data, "issue"), "history")
             found += [_slim_change(one, name) for one in entries(history.get("nodes"))]
@@ -200,7 +200,7 @@ class Linear:
         references = IssueReferences(self._reference, reference, FILES)
         for name, one in issues.items():
             if one["is_cut"]:
-                report.note(name, messages.too_many_parts(MOST_PARTS))
+                report.note(name, messages.too_many_parts(MAX_PARTS))
             try:
                 issue = _issue(one, tuple(comments[name]), epics)
             except (ValueError, OverflowError) as error:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.importing.file_links import found
-from app.importing.foreign_markdown import MOST, linked
+from app.importing.foreign_markdown import MAX_REFERENCES, linked
 from app.importing.issues import MENTION_LINK, Issue, IssueFile, IssueLink
 from app.importing.trackers.history import PastChange, with_history
 
@@ -60,9 +60,9 @@ def completed(issue: Issue, parts: IssueParts, references: IssueReferences, trac
         issue,
         files=tuple({file.address: file for file in reversed(files)}.values())[::-1],
         address=parts.address,
-        pages=tuple(dict.fromkeys(page for page in parts.pages if page[1]))[:MOST],
+        pages=tuple(dict.fromkeys(page for page in parts.pages if page[1]))[:MAX_REFERENCES],
         sections=tuple(sections),
-        links=(*links, *(IssueLink(MENTION_LINK, other) for other in mentioned[:MOST])),
+        links=(*links, *(IssueLink(MENTION_LINK, other) for other in mentioned[:MAX_REFERENCES])),
         comments=with_history(comments, tracker, parts.changes),
     )
 

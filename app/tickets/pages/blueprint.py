@@ -23,7 +23,7 @@ pages = Blueprint("tickets_pages", __name__)
 
 # Labels of the fields of a ticket, by their parts.
 FACTS = {field.page_name: field.label for field in FIELDS if field.page_name}
-MOST_PROJECTS = 200
+MAX_PROJECTS = 200
 
 
 def words(values: Sequence[str]) -> Options:
@@ -67,7 +67,7 @@ def open_below_text(ticket_ids: Collection[str]) -> str:
 def projects_shown() -> list[dict[str, Any]]:
     """The newest projects that the reader sees; needs a unit of work."""
     found: list[dict[str, Any]] = projects.list_projects(
-        actor(), limit=MOST_PROJECTS, cursor=None
+        actor(), limit=MAX_PROJECTS, cursor=None
     ).data
     return found
 

@@ -24,7 +24,7 @@ from app.web.guard import actor
 from app.web.render import cached_page, is_htmx, page, partial, render
 
 # With more changes than this, the page offers to load itself again.
-MOST_CHANGES = 30
+MAX_CHANGES = 30
 ORDERS = (
     (BoardOrder.RANK, MANUAL_ORDER),
     (BoardOrder.PRIORITY, messages.BY_PRIORITY),
@@ -161,7 +161,7 @@ def board_live(key: str | None = None) -> Response:
             return Response(status=204)
         board = read_request(everywhere=key is None)
         count = len(news.ticket_ids)
-        if news.is_frame or news.is_cut or count > MOST_CHANGES:
+        if news.is_frame or news.is_cut or count > MAX_CHANGES:
             pill = "" if news.is_frame else f"{count}{'+' if news.is_cut else ''}"
             return partial("tickets/_live.html", token=news.token, pill=pill)
         shape = board.shape(visible_by_key(actor(), key).id if key else None)

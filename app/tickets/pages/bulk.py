@@ -21,7 +21,7 @@ from app.projects.loaders import SeenProject, visible_by_key
 from app.projects.pages import LABELS, STATES, project_of
 from app.rest.fields import load
 from app.tickets import board_sidebar, bulk, list_pages, listing, trees
-from app.tickets.bulk import BATCH, MOST_TICKETS, BulkOutcome, Changes, OrderEnd
+from app.tickets.bulk import BATCH, MAX_TICKETS, BulkOutcome, Changes, OrderEnd
 from app.tickets.filters import CATEGORIES, PRIORITIES
 from app.tickets.list_pages import COUNTED
 from app.tickets.pages import messages
@@ -36,7 +36,7 @@ from app.web.runs import join_run, run_fields
 
 # Most reasons for skipped tickets that an answer lists.
 REASONS = 3
-# Tickets that one step of a change to more than ``MOST_TICKETS`` takes, in one transaction.
+# Tickets that one step of a change to more than ``MAX_TICKETS`` takes, in one transaction.
 STEP = BATCH
 
 
@@ -52,11 +52,11 @@ def _chosen_ids(project: SeenProject | None) -> list[str]:
         sent = [as_uuid(value) for value in request.form.getlist("id")]
         ids = list(dict.fromkeys(ticket_id for ticket_id in sent if ticket_id))
     else:
-        ids = _matching_ids(_sent_query(), project, MOST_TICKETS + 1)
+        ids = _matching_ids(_sent_query(), project, MAX_TICKETS + 1)
     if not ids:
         raise InvalidField("id", "required", messages.SELECT_TICKETS)
-    if len(ids) > MOST_TICKETS:
-        raise InvalidField("id", "too_many", messages.too_many_at_once(MOST_TICKETS))
+    if len(ids) > MAX_TICKETS:
+        raise InvalidField("id", "too_many", messages.too_many_at_once(MAX_TICKETS))
     return ids
 
 
@@ -235,7 +235,7 @@ def _ask(project: SeenProject | None) -> Response:
     """The question whether to delete; more tickets than one request takes go in steps."""
     is_all = request.form.get("all") == "yes"
     matching = _matching_ids(_sent_query(), project, COUNTED + 1) if is_all else []
-    in_steps = len(matching) > MOST_TICKETS
+    in_steps = len(matching) > MAX_TICKETS
     chosen = [] if in_steps else _chosen_ids(project)
     answer = page(
         "tickets/bulk_delete.html",

@@ -25,7 +25,7 @@ from app.tickets.pages.blueprint import Options, projects_shown, user_options, w
 from app.web.guard import actor
 
 # Values of one filter; limited by the number of parameters of a statement.
-MOST_VALUES = 500
+MAX_VALUES = 500
 # So many options of a filter stand in columns.
 MANY = 12
 # The label of ``q``.
@@ -71,7 +71,7 @@ def chosen_in(query: MultiDict[str, str]) -> Chosen:
         elif ticket_filter.label and not ticket_filter.is_flag:
             values = [value for value in query.getlist(name) if _is_valid(name, value)]
             if values:
-                chosen[name] = list(dict.fromkeys(values))[:MOST_VALUES]
+                chosen[name] = list(dict.fromkeys(values))[:MAX_VALUES]
     return chosen
 
 
