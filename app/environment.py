@@ -291,7 +291,7 @@ def secret(environ: Environment, name: str, kept_in: Path | None) -> str:
     if not value:
         if kept_in is None:
             raise SettingsError(messages.secret_missing(name))
-        value = _kept_secret(kept_in)
+        value = _read_or_create_secret(kept_in)
         name = messages.kept_in(name, kept_in)
     if len(value) < MIN_SECRET_LENGTH:
         raise SettingsError(messages.secret_too_short(name, MIN_SECRET_LENGTH))
@@ -338,7 +338,7 @@ def _write_secret(content: str, path: Path) -> None:
         os.close(directory)
 
 
-def _kept_secret(path: Path) -> str:
+def _read_or_create_secret(path: Path) -> str:
     """The secret in this file, which is created if absent.
 
     Two processes that start at once agree on one secret, as only the first link succeeds.

@@ -22,7 +22,7 @@ def confirm_password(
     with reading():
         stored = session.scalar(select(User.password_hash).where(User.id == actor.id))
     attempt = throttle.reserve(settings.secret_key, peer.address, actor.username)
-    with throttle.refunded_if_unavailable(attempt):
+    with throttle.refund_if_unavailable(attempt):
         is_right = passwords.verify(stored, current_password, passwords.cost_of(settings))
     if not is_right:
         target = Target("user", actor.id)

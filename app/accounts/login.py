@@ -192,7 +192,7 @@ def _verify(
         )
     stored = user.password_hash if user is not None and user.is_active else None
     cost = passwords.cost_of(settings)
-    with throttle.refunded_if_unavailable(attempt):
+    with throttle.refund_if_unavailable(attempt):
         matches = passwords.verify(stored, password, cost)
         if user is None:
             return _Verdict(None, "user_not_found")

@@ -96,7 +96,7 @@ def log_in(
     way: Way = "passkey" if step is None else "password_and_passkey"
     attempt = throttle.reserve(settings.secret_key, peer.address, None)
     try:
-        verified = _verified(site, ceremony, answer)
+        verified = _verify(site, ceremony, answer)
         if expected is not None and expected.id != verified.owner.id:
             raise _Refused("another_person", verified.owner)
         return run_write(partial(_open, actor, verified, attempt, way, peer, settings))
@@ -108,7 +108,7 @@ def log_in(
         ) from refusal
 
 
-def _verified(site: Site, ceremony: Ceremony, answer: Assertion) -> _Verified:
+def _verify(site: Site, ceremony: Ceremony, answer: Assertion) -> _Verified:
     """Use the challenge up and check the answer, outside of any unit of work."""
     if not run_write(ceremony.use):
         raise _Refused("replayed")

@@ -137,7 +137,7 @@ def refund(attempt: LoginAttempt) -> None:
 
 
 @contextmanager
-def refunded_if_unavailable(attempt: LoginAttempt) -> Iterator[None]:
+def refund_if_unavailable(attempt: LoginAttempt) -> Iterator[None]:
     """Refund the attempt where verifying its password raises Unavailable: nothing was verified."""
     try:
         yield

@@ -15,7 +15,7 @@ from app.files.adding import FIELD, PreparedFile
 from app.files.listing import ListedFile
 from app.files.store import incoming
 from app.http.current import current_request, current_settings
-from app.http.multipart import ReceivedFile, received_form
+from app.http.multipart import ReceivedFile, receive_form
 from app.http.sending import Download, send
 from app.projects.loaders import visible
 from app.tickets import loaders as tickets
@@ -37,15 +37,15 @@ Add = Callable[[Actor, str, PreparedFile | None], Any]
 
 @pages.get(FILE)
 def download(file_id: str) -> Response:
-    return _sent(file_id, downloads.content_of)
+    return _send(file_id, downloads.content_of)
 
 
 @pages.get(f"{FILE}/thumbnail")
 def thumbnail(file_id: str) -> Response:
-    return _sent(file_id, downloads.thumbnail_of)
+    return _send(file_id, downloads.thumbnail_of)
 
 
-def _sent(file_id: str, made: Callable[[SeenFile], Download]) -> Response:
+def _send(file_id: str, made: Callable[[SeenFile], Download]) -> Response:
     require(Lane.LONG)
     with reading():
         found = made(service.get_file(actor(), file_id))
@@ -112,7 +112,7 @@ def _add(prepare: Prepare, add: Add, reference: str) -> None:
     require(Lane.LONG)
     settings = current_settings()
     folder, most = incoming(settings), settings.files_max_bytes
-    with received_form(current_request(), folder, most) as form:
+    with receive_form(current_request(), folder, most) as form:
         if FIELD not in form.files or not form.files[FIELD].name:
             raise InvalidField(FIELD, "missing", messages.SELECT_A_FILE)
         prepared = prepare(actor(), reference, form.files[FIELD])

@@ -49,7 +49,7 @@ def _actor(username: str | None) -> Actor:
         return acting_human(username)
 
 
-def _done(work: Callable[[], Any], text: str) -> None:
+def _run(work: Callable[[], Any], text: str) -> None:
     run_write(work)
     click.echo(text)
 
@@ -60,7 +60,7 @@ def _done(work: Callable[[], Any], text: str) -> None:
 def ticket(reference: str, username: str | None) -> None:
     """Restore a ticket by its display ID or UUID."""
     actor = _actor(username)
-    _done(lambda: restore_ticket(actor, reference), messages.restored_one(reference))
+    _run(lambda: restore_ticket(actor, reference), messages.restored_one(reference))
 
 
 @restore.command("comment")
@@ -69,7 +69,7 @@ def ticket(reference: str, username: str | None) -> None:
 def comment(comment_id: str, username: str | None) -> None:
     """Restore a comment by its UUID."""
     actor = _actor(username)
-    _done(lambda: restore_comment(actor, comment_id), messages.COMMENT_RESTORED)
+    _run(lambda: restore_comment(actor, comment_id), messages.COMMENT_RESTORED)
 
 
 @restore.command("wiki-page")
@@ -83,7 +83,7 @@ def wiki_page(reference: str, key: str | None, username: str | None) -> None:
     if key is not None:
         with reading():
             project_id = live_project_id(key)
-    _done(
+    _run(
         lambda: restore_page(actor, reference, project_id=project_id),
         messages.restored_one(reference),
     )
@@ -95,4 +95,4 @@ def wiki_page(reference: str, key: str | None, username: str | None) -> None:
 def project(key: str, username: str | None) -> None:
     """Restore a project and its contents by its key."""
     actor = _actor(username)
-    _done(lambda: restore_project(actor, key), messages.restored_one(key))
+    _run(lambda: restore_project(actor, key), messages.restored_one(key))

@@ -113,7 +113,7 @@ def for_writing(connection: Connection, *, async_commit: bool = False) -> Connec
 
 
 @contextmanager
-def connected(engine: Engine) -> Iterator[Connection]:
+def read_connection(engine: Engine) -> Iterator[Connection]:
     """A connection for reading; after an exception it goes back to the pool.
 
     The last ones are reused without the pool: its checkout and checkin would take a quarter of a

@@ -37,7 +37,7 @@ from app.core.errors import NotFound, Unavailable
 from app.core.ids import as_uuid
 from app.core.lanes import Lane, current
 from app.database.compiled_statements import Compiled, Statement, compiled, run, wrapped
-from app.database.connect import connected, for_writing
+from app.database.connect import for_writing, read_connection
 from app.database.failures import is_outage, is_retryable
 from app.database.shared_transactions import SharedTransactionFailed, SharedTransactions
 from app.database.writer_lock import writer_lock
@@ -171,12 +171,14 @@ def transaction(*, async_commit: bool = False) -> Iterator[None]:
     a crash of this process does not. The next commit that waits writes it to the disk as well.
     Raises Unavailable in an outage, and LaneRequired on the event loop.
     """
-    with _unit_of_work(_begun(async_commit=async_commit)):
+    with _unit_of_work(_begin_writing(async_commit=async_commit)):
         yield
 
 
 @contextmanager
-def _begun(*, async_commit: bool = False, deadline: float | None = None) -> Iterator[Connection]:
+def _begin_writing(
+    *, async_commit: bool = False, deadline: float | None = None
+) -> Iterator[Connection]:
     """A connection in a transaction that writes."""
     with (
         _outages(),
@@ -193,7 +195,7 @@ def _shared_transactions() -> SharedTransactions | None:
     if current() is not Lane.POOL or engine.dialect.name != "sqlite":
         return None
     found = _transactions.get(engine)
-    return found or _transactions.setdefault(engine, SharedTransactions(_begun))
+    return found or _transactions.setdefault(engine, SharedTransactions(_begin_writing))
 
 
 @contextmanager
@@ -287,7 +289,7 @@ def is_writing() -> bool:
 def reading() -> Iterator[None]:
     """A unit of work that only reads, on SQLite from one snapshot; raises Unavailable."""
     started = time.perf_counter()
-    with _outages(), connected(db.engine) as connection:
+    with _outages(), read_connection(db.engine) as connection:
         token = reader.set(connection)
         try:
             yield
@@ -345,12 +347,14 @@ def run_write(work: Callable[[], T], *, async_commit: bool = False) -> T:
     shared = None if async_commit else _shared_transactions()
     if shared is not None:
         with suppress(SharedTransactionFailed):
-            return _attempted(work, shared.member)
+            return _run_with_retries(work, shared.member)
         _measure_collision()
-    return _attempted(work, partial(_begun, async_commit=async_commit))
+    return _run_with_retries(work, partial(_begin_writing, async_commit=async_commit))
 
 
-def _attempted(work: Callable[[], T], begin: Callable[[], AbstractContextManager[Connection]]) -> T:
+def _run_with_retries(
+    work: Callable[[], T], begin: Callable[[], AbstractContextManager[Connection]]
+) -> T:
     for attempt in range(ATTEMPTS):
         try:
             with _unit_of_work(begin()):

@@ -29,8 +29,8 @@ class WriterLock:
 
     def __init__(self, path: str) -> None:
         self._thread = threading.Lock()
-        self._turn = _opened(f"{path}-next")
-        self._write = _opened(path)
+        self._turn = _open(f"{path}-next")
+        self._write = _open(path)
 
     @contextmanager
     def locked(self, deadline: float | None = None) -> Iterator[None]:
@@ -86,7 +86,7 @@ def _try_lock(descriptor: int) -> bool:
     return True
 
 
-def _opened(path: str) -> int:
+def _open(path: str) -> int:
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 

@@ -40,7 +40,7 @@ from app.database.idempotency import IdempotencyRecord
 from app.database.session import db
 from app.exporting import messages
 from app.exporting.copying import tables
-from app.files.copying import copied
+from app.files.copying import copy_contents
 from app.files.models import FileContent
 from app.files.store import FolderStore, Store
 from app.integrations.models import CodeDelivery
@@ -125,7 +125,7 @@ class Folder:
             return []
         folder = self.path / FILES
         folder.mkdir()
-        lost = copied(contents, source, FolderStore(folder), folder)
+        lost = copy_contents(contents, source, FolderStore(folder), folder)
         for sha256 in set(contents) - set(lost):
             self.digests[f"{FILES}/{sha256[:2]}/{sha256}"] = sha256
         return lost
@@ -249,7 +249,7 @@ class Export:
                     ) from error
 
 
-def opened(folder: Path, revision: str) -> Export:
+def open_export(folder: Path, revision: str) -> Export:
     """The export in a folder; raises ClickException if it is none, incomplete or changed.
 
     ``revision`` is the schema of this release: an export of a later one is refused.

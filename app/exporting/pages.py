@@ -77,7 +77,7 @@ def _parts(actor: Actor, project_id: str | None, key: str, *, with_events: bool)
         [messages.README.format(of=messages.of_project(key) if key else "").encode()],
     )
     scope = ExportScope(project_id, notes_of=actor.id)
-    for name, content in files(_connected, scope):
+    for name, content in files(_read_connection, scope):
         yield name, [content]
     if with_events:
         batches = _event_batches(actor, project_id)
@@ -86,7 +86,7 @@ def _parts(actor: Actor, project_id: str | None, key: str, *, with_events: bool)
 
 
 @contextmanager
-def _connected() -> Iterator[Connection]:
+def _read_connection() -> Iterator[Connection]:
     with reading():
         yield session.connection()
 

@@ -60,7 +60,7 @@ def prepare(settings: Settings, received: ReceivedFile) -> PreparedFile:
 
 
 def _as_image(received: ReceivedFile, name: str, settings: Settings) -> PreparedFile | None:
-    made = images.encoded(received.path, settings.files_max_bytes)
+    made = images.encode_image(received.path, settings.files_max_bytes)
     if made is None:
         return None
     content, thumbnail = NewContent.of(made.path), NewContent.of(made.thumbnail)

@@ -14,7 +14,7 @@ from app.files.store import ContentMissing, NewContent, Store
 BATCH = 500
 
 
-def copied(
+def copy_contents(
     contents: Iterable[str],
     source: Store,
     target: Store,

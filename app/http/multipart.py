@@ -64,7 +64,7 @@ def is_upload(environ: Mapping[str, Any]) -> bool:
 
 
 @contextmanager
-def received_form(request: Request, folder: Path, most_bytes: int) -> Iterator[MultipartForm]:
+def receive_form(request: Request, folder: Path, most_bytes: int) -> Iterator[MultipartForm]:
     """The form of this request; its file is in ``folder`` until the end, unless it was moved.
 
     Raises RequestInvalid for what is no such form, RequestTooLarge over ``most_bytes`` of a file,

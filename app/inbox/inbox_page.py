@@ -298,7 +298,7 @@ def hand_back(reference: str) -> Response:
         if body:
             comments.create_comment(present, ticket.id, body=body)
 
-    return _replied(reference, body, work, "/")
+    return _reply_or_refuse(reference, body, work, "/")
 
 
 @pages.post("/tickets/<reference>/reply")
@@ -312,10 +312,12 @@ def reply(reference: str) -> Response:
         if event_id:
             verbs.mark_ticket_read(present, reference, event_id)
 
-    return _replied(reference, body, work, _back() if event_id else "/")
+    return _reply_or_refuse(reference, body, work, _back() if event_id else "/")
 
 
-def _replied(reference: str, body: str, work: Callable[[Actor], None], target: str) -> Response:
+def _reply_or_refuse(
+    reference: str, body: str, work: Callable[[Actor], None], target: str
+) -> Response:
     """Where a reply leads: to the page that it was sent from, or home with what was refused."""
     try:
         write(work)
@@ -353,7 +355,7 @@ def decide_sign_off(reference: str) -> Response:
     def work(present: Actor) -> None:
         verb(present, reference, seen=seen, comment=body)
 
-    return _replied(reference, body, work, "/")
+    return _reply_or_refuse(reference, body, work, "/")
 
 
 def _reason(reference: str, error: DomainError) -> str:

@@ -67,7 +67,7 @@ def send_due(settings: Settings, is_stopping: Callable[[], bool] = lambda: False
     claimed = run_write(outbox.claim)
     ready: list[Addressed] = []
     for one in claimed:
-        addressed = _written(one, settings)
+        addressed = _compose(one, settings)
         if isinstance(addressed, Outcome):
             _end(one, addressed)
         else:
@@ -76,7 +76,7 @@ def send_due(settings: Settings, is_stopping: Callable[[], bool] = lambda: False
     return len(claimed)
 
 
-def _written(claimed: HeldMail, settings: Settings) -> Addressed | Outcome:
+def _compose(claimed: HeldMail, settings: Settings) -> Addressed | Outcome:
     """The message of a mail, judged and written at this moment, or why there is none."""
     try:
         with reading():

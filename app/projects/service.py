@@ -94,7 +94,7 @@ def create_project(
     return project
 
 
-def _locked(actor: Actor, project_id: str) -> Project:
+def _lock_project(actor: Actor, project_id: str) -> Project:
     """The project, locked for a change; raises NotFound, OutsideAllowlist or Gone."""
     return session.get_one(Project, writable(actor, project_id, lock=True).id)
 
@@ -102,7 +102,7 @@ def _locked(actor: Actor, project_id: str) -> Project:
 @operation(Access.HUMAN)
 def update_project(actor: Actor, /, project_id: str, **fields: Any) -> Project:
     """Change name, description, owner, sign-off or limit; raises InvalidField."""
-    project = _locked(actor, project_id)
+    project = _lock_project(actor, project_id)
     if "name" in fields:
         fields["name"] = text.line(fields["name"], "name")
     if "description" in fields:
@@ -124,7 +124,7 @@ def update_project(actor: Actor, /, project_id: str, **fields: Any) -> Project:
 @operation(Access.HUMAN)
 def delete_project(actor: Actor, project_id: str) -> None:
     """Soft-delete a project; requests for its content are answered 410, its key stays reserved."""
-    project = _locked(actor, project_id)
+    project = _lock_project(actor, project_id)
     touch(project)
     project.deleted_at = project.updated_at
     session.flush()

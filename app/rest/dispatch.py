@@ -36,7 +36,7 @@ from app.http.current import (
     current_settings,
     read_body,
 )
-from app.http.multipart import received_form
+from app.http.multipart import receive_form
 from app.http.sending import Download, send
 from app.rest import fields, messages
 from app.rest.routing import (
@@ -148,7 +148,7 @@ class Exchange:
         settings = self.settings
         folder, most = settings.incoming_dir, settings.files_max_bytes
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with received_form(self.request, folder, most) as form:
+        with receive_form(self.request, folder, most) as form:
             self.form, self.form_fingerprint = form.values, form.fingerprint
             with reading():
                 call = self._call()

@@ -29,7 +29,7 @@ from app.jobs.scheduler import Jobs
 from app.serving import messages
 from app.serving.client_limits import UNREAD_SECONDS, ClientLimits
 from app.serving.uploads import BodyLimit, ClientLeft, FailedBody, Receive, receive_body
-from app.serving.waiting import WaitingRequests, disconnected
+from app.serving.waiting import WaitingRequests, wait_for_disconnect
 from app.serving.wsgi import (
     Environ,
     Headers,
@@ -174,7 +174,7 @@ class Application:
             work = partial(call, self._app, {**environ, "wsgi.input": body})
             try:
                 if lane is Lane.LOOP:
-                    return _isolated(lane, work)
+                    return _run_isolated(lane, work)
                 return await self._in_thread(lane, partial(run_waiting, waiting, work))
             except LaneRequired as required:
                 body.seek(0)
@@ -182,7 +182,7 @@ class Application:
 
     async def _in_thread(self, lane: Lane, work: Callable[[], T]) -> T:
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._pools[lane], _isolated, lane, work)
+        return await loop.run_in_executor(self._pools[lane], _run_isolated, lane, work)
 
     async def _send_large(self, response: HttpResponse, client: str, send: Send) -> None:
         """Send a response in pieces, or 503 if the client has too much unread."""
@@ -201,7 +201,7 @@ class Application:
         Raises what making a piece raises. The connection then ends without the end of the response.
         """
         await _send_head(send, response.status, response.headers)
-        client_left = asyncio.ensure_future(disconnected(receive))
+        client_left = asyncio.ensure_future(wait_for_disconnect(receive))
         try:
             while not client_left.done():
                 piece = await self._in_thread(Lane.LONG, partial(next, response.pieces, None))
@@ -219,7 +219,7 @@ class Application:
             return throttle.network_of(identity.peer(Request(environ)).address)
 
 
-def _isolated(lane: Lane, work: Callable[[], T]) -> T:
+def _run_isolated(lane: Lane, work: Callable[[], T]) -> T:
     """Run in an empty context, which shares no variable with other requests or with the start."""
     return Context().run(run, lane, work)
 

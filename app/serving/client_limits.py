@@ -39,7 +39,7 @@ class ClientLimits:
     @contextmanager
     def slow_upload(self, client: str) -> Iterator[None]:
         """Count a slow upload; raises RateLimited if the client has too many."""
-        with _counted(self._slow_uploads, client, 1, SLOW_UPLOADS, RateLimited(RETRY_SECONDS)):
+        with _count(self._slow_uploads, client, 1, SLOW_UPLOADS, RateLimited(RETRY_SECONDS)):
             yield
 
     @contextmanager
@@ -50,13 +50,13 @@ class ClientLimits:
         """
         if self._files.total() >= FILES_OF_ALL:
             raise Unavailable
-        with _counted(self._files, client, 1, FILES_AT_ONCE, RateLimited(RETRY_SECONDS)):
+        with _count(self._files, client, 1, FILES_AT_ONCE, RateLimited(RETRY_SECONDS)):
             yield
 
     @contextmanager
     def unread(self, client: str, size: int) -> Iterator[None]:
         """Count bytes that wait for the client; raises Unavailable if there are too many."""
-        with _counted(self._unread, client, size, UNREAD_BYTES, Unavailable()):
+        with _count(self._unread, client, size, UNREAD_BYTES, Unavailable()):
             yield
 
     def failure_delay(self, client: str) -> float:
@@ -73,7 +73,7 @@ class ClientLimits:
 
 
 @contextmanager
-def _counted(
+def _count(
     counts: Counter[str], client: str, amount: int, limit: int, error: DomainError
 ) -> Iterator[None]:
     """Add ``amount`` for the duration of the block; raises ``error`` over the limit."""

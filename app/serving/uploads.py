@@ -78,7 +78,7 @@ async def receive_body(
     """
     upload = _Upload(receive, limit)
     try:
-        return await _received(upload, limit, count_slow)
+        return await _receive(upload, limit, count_slow)
     except TimeoutError:
         error: DomainError = RequestTimeout()
     except (RateLimited, RequestTooLarge) as refused:
@@ -92,7 +92,7 @@ async def receive_body(
     return FailedBody(error)
 
 
-async def _received(
+async def _receive(
     upload: "_Upload", limit: BodyLimit, count_slow: Callable[[], AbstractContextManager[None]]
 ) -> IO[bytes]:
     started = asyncio.get_running_loop().time()

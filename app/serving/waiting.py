@@ -91,7 +91,7 @@ class WaitingRequests:
             # There was an event while the request ran.
             return Waiting.ALLOWED
         place = self._enter(actor)
-        client_left = asyncio.ensure_future(disconnected(receive))
+        client_left = asyncio.ensure_future(wait_for_disconnect(receive))
         try:
             await asyncio.wait(
                 (client_left, place.over),
@@ -178,7 +178,7 @@ def _end(place: _Place, waiting: Waiting) -> None:
         place.over.set_result(waiting)
 
 
-async def disconnected(receive: Receive) -> None:
+async def wait_for_disconnect(receive: Receive) -> None:
     """Return when the client has left."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -45,7 +45,7 @@ class Server(uvicorn.Server):
 
 def keep_ready(app: Flask) -> None:
     """In the parent: have forked workers use this application."""
-    _inherited.append(_warmed(app))
+    _inherited.append(_warm(app))
 
 
 def work(settings: Settings, parent: int, number: int) -> None:
@@ -62,7 +62,7 @@ def work(settings: Settings, parent: int, number: int) -> None:
         # Only glibc has this setting.
         ctypes.CDLL(None).mallopt(M_ARENA_MAX, HEAPS)
     threading.Thread(target=_end_with, args=(parent, GRACE_SECONDS), daemon=True).start()
-    app = _inherited[0] if _inherited else _warmed(create_app(settings))
+    app = _inherited[0] if _inherited else _warm(create_app(settings))
     if settings.metrics_token:
         from app.metrics import recording  # noqa: PLC0415 - as in ``app/serving/parent.py``
 
@@ -92,7 +92,7 @@ def work(settings: Settings, parent: int, number: int) -> None:
     Server(config, application).run(sockets=[_listener(settings.host, settings.port)])
 
 
-def _warmed(app: Flask) -> Flask:
+def _warm(app: Flask) -> Flask:
     """The application, with everything done that no request should wait for."""
     from app.web.render import warm  # noqa: PLC0415 - as in ``work``
 

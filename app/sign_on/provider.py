@@ -116,12 +116,12 @@ class Provider:
         try:
             return tokens.verified(token, known.keys)
         except UnknownKey:
-            renewed = self._renewed(known)
+            renewed = self._renew(known)
             if renewed is known:
                 raise
             return tokens.verified(token, renewed.keys)
 
-    def _renewed(self, known: _Published) -> _Published:
+    def _renew(self, known: _Published) -> _Published:
         with self._lock:
             current = self._known or known
             if current is not known:

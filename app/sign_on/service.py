@@ -127,7 +127,7 @@ def finish(
     require(Lane.LONG)
     attempt = throttle.reserve(settings.secret_key, peer.address, None)
     try:
-        begun = _begun_here(arrived)
+        begun = _take_flow(arrived)
         if begun.links is not None and begun.links != actor.user_id:
             raise SignOnRefused("state", "begin")
         person = _person(begun, arrived, settings)
@@ -148,7 +148,7 @@ def finish(
     return opened, begun.target
 
 
-def _begun_here(arrived: Arrived) -> SignOnFlow:
+def _take_flow(arrived: Arrived) -> SignOnFlow:
     """The flow that this browser began and that was not finished yet."""
     begun = flow.opened_flow(arrived.cookie)
     if begun is None or not hmac.compare_digest(begun.state.encode(), arrived.state.encode()):

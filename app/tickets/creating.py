@@ -197,7 +197,7 @@ class Breakdown:
 
 
 @contextmanager
-def named(place: str) -> Iterator[None]:
+def error_place(place: str) -> Iterator[None]:
     """Name the place in an error that is raised inside: ``children[2].title``."""
     try:
         yield
@@ -232,13 +232,13 @@ def create_breakdown(
     created = []
     for number, child in enumerate(children):
         own = {name: value for name, value in child.items() if name != "relations"}
-        with named(f"children[{number}]"):
+        with error_place(f"children[{number}]"):
             created.append(
                 create_ticket(actor, into, **{"type": below, **own, "parent_ticket_id": ticket.id})
             )
     _relate(actor, ticket, relations, created)
     for number, (child, made) in enumerate(zip(children, created, strict=True)):
-        with named(f"children[{number}]"):
+        with error_place(f"children[{number}]"):
             _relate(actor, made, child.get("relations", ()), created)
     return Breakdown(ticket, created)
 
@@ -253,7 +253,7 @@ def _relate(
     for number, relation in enumerate(wanted):
         target = relation["target"]
         child = _CHILD.fullmatch(target)
-        with named(f"relations[{number}]"):
+        with error_place(f"relations[{number}]"):
             if child is not None:
                 position = int(child[1])
                 if position >= len(children):

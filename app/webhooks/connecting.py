@@ -162,10 +162,10 @@ class _Connection(HTTPSConnection):
         super().__init__(host, *args, **kwargs)
 
     def _new_conn(self) -> socket.socket:
-        addresses = resolved(self._resolved_name, self.port)
+        addresses = resolve(self._resolved_name, self.port)
         if not all_may(addresses, self._allowed):
             raise AddressBlocked(messages.ADDRESS_NOT_ALLOWED)
-        connected = _dialled(addresses[:DIALLED], self.port)
+        connected = _dial(addresses[:DIALLED], self.port)
         self._guard.watch(connected)
         if connected.getpeername()[0] not in addresses:
             connected.close()
@@ -178,7 +178,7 @@ class _Connection(HTTPSConnection):
         self.timeout = WRITE_SECONDS
 
 
-def resolved(host: str, port: int) -> list[str]:
+def resolve(host: str, port: int) -> list[str]:
     """The addresses of a host, each once; raises Unresolved, after ``RESOLVE_SECONDS`` at most.
 
     Each lookup has its own thread: in a pool, a few names whose servers never answer would delay
@@ -207,7 +207,7 @@ def _resolve_name(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(entry[4][0]) for entry in entries))
 
 
-def _dialled(addresses: list[str], port: int) -> socket.socket:
+def _dial(addresses: list[str], port: int) -> socket.socket:
     """A connection to the first of these addresses that answers."""
     deadline = time.monotonic() + CONNECT_SECONDS
     problem: OSError = TimeoutError(messages.NO_ADDRESS_RESPONDED)

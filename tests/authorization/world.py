@@ -248,7 +248,7 @@ def _deleted(ada: Caller, project: str, word: str) -> dict[str, str]:
 
 def _add_image(ada: Caller, path: str, word: str) -> str:
     """A small image whose name is the word; its id."""
-    with patch.object(images, "encoded", encoded_before):
+    with patch.object(images, "encode_image", encoded_before):
         return str(add_file(ada, path, IMAGE, f"{word}.gif")["id"])
 
 
@@ -262,7 +262,7 @@ def _encoded_image(encode: Callable[[Path, int], Any]) -> tuple[Any, bytes, byte
 
 
 def encoded_before(
-    source: Path, _most_bytes: int, encode: Callable[[Path, int], Any] = images.encoded
+    source: Path, _most_bytes: int, encode: Callable[[Path, int], Any] = images.encode_image
 ) -> images.EncodedImage:
     """What the encoder made of the image once: its process takes longer than all else."""
     made, image, thumbnail = _encoded_image(encode)

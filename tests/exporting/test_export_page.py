@@ -96,7 +96,7 @@ def test_a_database_that_is_away_is_a_page_and_one_that_goes_breaks_the_zip(
         raise Unavailable
 
     with monkeypatch.context() as meanwhile:
-        meanwhile.setattr("app.exporting.pages._connected", gone)
+        meanwhile.setattr("app.exporting.pages._read_connection", gone)
         answer = filled.ada.client.get("/export/archive.zip", headers=PAGE)
         assert answer.status_code == 503
         assert "Back in a moment" in answer.text

@@ -7,7 +7,7 @@ import pytest
 
 from app.commands.doctor import _files
 from app.exporting import layout
-from app.files.copying import copied, damaged, known_contents
+from app.files.copying import copy_contents, damaged, known_contents
 from app.files.store import ContentMissing, FolderStore, store_of
 from tests.files.hostile import picture
 from tests.support.story import add_file, make_ticket
@@ -38,7 +38,7 @@ def test_contents_are_copied_with_their_hashes_checked(app, settings, tmp_path):
     paths[1].unlink()
     with app.app_context():
         known = [sha256 for sha256, _ in known_contents()]
-        lost = copied(known, store_of(settings), FolderStore(target), target)
+        lost = copy_contents(known, store_of(settings), FolderStore(target), target)
     assert sorted(lost) == [path.name for path in paths[:2]]
     assert [path.name for path in target.glob("??/*")] == [paths[2].name]
     assert list(target.glob("copied-*")) == []
@@ -71,5 +71,5 @@ def test_an_export_has_the_contents_that_its_rows_name(app, settings, tmp_path):
     with app.app_context():
         known = [sha256 for sha256, _ in known_contents()]
         source = FolderStore(folder.path / layout.FILES)
-        assert copied(known, source, store_of(settings), settings.incoming_dir) == []
+        assert copy_contents(known, source, store_of(settings), settings.incoming_dir) == []
     assert len(contents(settings)) == 3

@@ -344,7 +344,7 @@ class Killed(BaseException):
 @pytest.fixture(name="encoded_before")
 def _encoded_before():
     """No process encodes an image: it would take longer than all else."""
-    with patch.object(images, "encoded", encoded_before):
+    with patch.object(images, "encode_image", encoded_before):
         yield
 
 

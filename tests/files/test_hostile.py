@@ -26,7 +26,7 @@ def test_a_file_is_what_it_holds_and_not_what_it_says(tmp_path, case):
     if kind not in images.MEDIA_TYPES.values():
         assert not is_image
         return
-    made = images.encoded(received(tmp_path, content, name).path, MAX_BYTES)
+    made = images.encode_image(received(tmp_path, content, name).path, MAX_BYTES)
     assert (made is not None) is is_image
     if made is None:
         # Nothing of an attempt is left.
@@ -45,19 +45,19 @@ def test_a_file_is_what_it_holds_and_not_what_it_says(tmp_path, case):
 
 
 def test_a_photograph_stands_upright(tmp_path):
-    made = images.encoded(received(tmp_path, photograph(6), "a.jpg").path, MAX_BYTES)
+    made = images.encode_image(received(tmp_path, photograph(6), "a.jpg").path, MAX_BYTES)
     assert (made.width, made.height) == (40, 64)
 
 
 def test_an_image_that_is_too_long_when_encoded_is_none(tmp_path):
     noise = BytesIO()
     Image.effect_noise((200, 200), 90).save(noise, "PNG")
-    assert images.encoded(received(tmp_path, noise.getvalue(), "a.png").path, 5_000) is None
+    assert images.encode_image(received(tmp_path, noise.getvalue(), "a.png").path, 5_000) is None
 
 
 def test_an_encoder_that_takes_too_long_is_ended(tmp_path, monkeypatch):
     monkeypatch.setattr(images, "SECONDS", 0.001)
-    assert images.encoded(received(tmp_path, photograph(), "a.jpg").path, MAX_BYTES) is None
+    assert images.encode_image(received(tmp_path, photograph(), "a.jpg").path, MAX_BYTES) is None
 
 
 @pytest.mark.parametrize("sent", NAMES)

@@ -238,9 +238,9 @@ def test_a_receiver_that_does_not_read_is_given_up(reach, authority_directory, m
 
 
 def test_a_peer_that_was_not_judged_gets_nothing(reach, receiver, monkeypatch):
-    dial = connecting._dialled
+    dial = connecting._dial
     # Where a broken resolver library or a socket hook would lead.
-    monkeypatch.setattr(connecting, "_dialled", lambda _found, port: dial(["127.0.0.1"], port))
+    monkeypatch.setattr(connecting, "_dial", lambda _found, port: dial(["127.0.0.1"], port))
     monkeypatch.setattr(connecting, "_resolve_name", lambda *_: ["127.0.0.2"])
     outcome = send(attempt(receiver.url), reach)
     assert (outcome.error_message, outcome.is_transient) == ("address not allowed", False)
@@ -265,7 +265,7 @@ def test_a_peer_that_was_not_judged_gets_nothing(reach, receiver, monkeypatch):
 )
 def test_no_way_of_writing_this_machine_leads_to_it(reach, url, monkeypatch):
     dialled = []
-    monkeypatch.setattr(connecting, "_dialled", lambda found, _: dialled.append(found))
+    monkeypatch.setattr(connecting, "_dial", lambda found, _: dialled.append(found))
     outcome = send(attempt(url), replace(reach, allowed=()))
     assert dialled == []
     assert outcome.http_status is None

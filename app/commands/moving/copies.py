@@ -21,7 +21,7 @@ from app.database import schema
 from app.database.session import db, reading
 from app.environment import database_url
 from app.exporting.copying import copy_table, count, tables
-from app.files.copying import copied
+from app.files.copying import copy_contents
 from app.files.store import FolderStore, Store, incoming, store_of
 from app.http.current import current_settings
 from app.search import reindexing
@@ -79,7 +79,7 @@ def _copy_contents(contents: list[str], source: Store, folder: Path) -> list[str
         return []
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
-        return copied(contents, source, FolderStore(folder), folder)
+        return copy_contents(contents, source, FolderStore(folder), folder)
     except OSError as error:
         raise click.ClickException(messages.files_failed(error)) from error
 
@@ -148,7 +148,7 @@ def restore_backup(file: Path) -> None:
         incoming(settings)
         contents, backed_up = _contents_of(file), FolderStore(_beside(file))
         # Before the database, which names them.
-        missing = copied(contents, backed_up, store_of(settings), settings.incoming_dir)
+        missing = copy_contents(contents, backed_up, store_of(settings), settings.incoming_dir)
         copy_database(file, path)
         for name in (f"{path}-wal", f"{path}-shm"):
             Path(name).unlink(missing_ok=True)

@@ -22,9 +22,9 @@ from app.database import schema
 from app.database.session import reading, session, transaction
 from app.exporting import layout
 from app.exporting.copying import count, store_rows
-from app.exporting.layout import Export, Folder, opened, snapshot, write_data, write_manifest
+from app.exporting.layout import Export, Folder, open_export, snapshot, write_data, write_manifest
 from app.exporting.markdown import ExportScope, files
-from app.files.copying import copied
+from app.files.copying import copy_contents
 from app.files.models import FileContent
 from app.files.store import FolderStore, incoming, store_of
 from app.http.current import current_settings
@@ -104,7 +104,7 @@ def _import(
     settings: Settings, folder: Path, *, reset_webhooks: bool, reset_second_factors: bool
 ) -> None:
     schema.upgrade()
-    source = opened(folder, schema.newest_revision() or "")
+    source = open_export(folder, schema.newest_revision() or "")
     keep_secrets = source.secret_key_mark == layout.key_mark(settings.secret_key)
     hooks = source.rows.get(Webhook.__tablename__, 0)
     forges = source.rows.get(CodeConnection.__tablename__, 0)
@@ -116,7 +116,7 @@ def _import(
     # Before the rows that name them.
     contents = [row["sha256"] for row in source.rows_of(_contents)]
     exported = FolderStore(folder / layout.FILES)
-    lost = copied(contents, exported, store_of(settings), incoming(settings))
+    lost = copy_contents(contents, exported, store_of(settings), incoming(settings))
     try:
         with transaction():
             _store(session.connection(), source, keep_secrets=keep_secrets)

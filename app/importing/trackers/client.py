@@ -167,7 +167,7 @@ class ApiClient:
                     messages.certificate_rejected(self.tracker, _in_words(problem))
                 ) from problem
             except (HTTPError, OSError) as problem:
-                failures = self._failed(failures, _in_words(problem))
+                failures = self._wait_or_give_up(failures, _in_words(problem))
                 continue
             wait = self.wait_of(status, headers, content)
             if wait is not None:
@@ -179,7 +179,7 @@ class ApiClient:
                     raise TrackerError(messages.redirects_again(self.tracker))
                 url = self._redirected(url, headers.get("location", ""))
             elif status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-                failures = self._failed(failures, messages.http_status(status))
+                failures = self._wait_or_give_up(failures, messages.http_status(status))
             elif status >= HTTPStatus.MULTIPLE_CHOICES:
                 raise Refused(status, self._refusal(status, content))
             elif receive is not None:
@@ -188,7 +188,7 @@ class ApiClient:
                 try:
                     return ApiAnswer(parsed(content), headers)
                 except ValueError:
-                    failures = self._failed(failures, messages.ANSWER_NOT_JSON)
+                    failures = self._wait_or_give_up(failures, messages.ANSWER_NOT_JSON)
 
     def _own(self, url: str) -> str:
         """The URL itself; raises TrackerError if it leads to another host."""
@@ -244,7 +244,7 @@ class ApiClient:
             content,
         )
 
-    def _failed(self, failures: int, problem: str) -> int:
+    def _wait_or_give_up(self, failures: int, problem: str) -> int:
         """Wait before another attempt; raises TrackerError after the last one."""
         failures += 1
         if failures >= ATTEMPTS:

@@ -46,7 +46,7 @@ class DownloadFile:
         folder = instance_dir / FOLDER
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.path = folder / f"{name}.jsonl"
-        self._file = _opened(self.path)
+        self._file = _open_locked(self.path)
         # By step: the position of the next page, and whether there is none.
         self._next: dict[str, str | None] = {}
         self._counts: dict[str, int] = {}
@@ -121,7 +121,7 @@ class DownloadFile:
         self._file.close()
 
 
-def _opened(path: Path) -> BinaryIO:
+def _open_locked(path: Path) -> BinaryIO:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     file = os.fdopen(descriptor, "r+b")
     try:

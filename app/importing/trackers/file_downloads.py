@@ -166,7 +166,7 @@ class FileDownloads:
             start += len(wanted)
             targets = [self._target(paths) for _ in wanted]
             with ThreadPoolExecutor(PARALLEL) as threads:
-                received = list(threads.map(self._received, wanted, targets))
+                received = list(threads.map(self._receive, wanted, targets))
             for file, got, target in zip(wanted, received, targets, strict=True):
                 try:
                     if isinstance(got, FileRefused):
@@ -194,7 +194,7 @@ class FileDownloads:
         paths.append(Path(name))
         return paths[-1]
 
-    def _received(self, file: IssueFile, target: Path) -> ReceivedFile | FileRefused:
+    def _receive(self, file: IssueFile, target: Path) -> ReceivedFile | FileRefused:
         if not _is_plain(file.address):
             return FileRefused(messages.ADDRESS_NOT_PLAIN)
         download = _Download(target, self._settings.files_max_bytes)
@@ -225,7 +225,7 @@ class FileDownloads:
             except (Refused, LimitReached, FileNotWritten):
                 raise
             except TrackerError as error:
-                raise self._failed(error, messages.NO_ANSWER) from error
+                raise self._count_failure(error, messages.NO_ANSWER) from error
         host = urlsplit(source).hostname
         if host in self._public_hosts:
             return self._from_elsewhere(source, {}, download)
@@ -242,7 +242,7 @@ class FileDownloads:
             # What is private is not there without the token: that does not say that it is gone.
             raise
 
-    def _failed(self, problem: object, reason: str) -> FileRefused:
+    def _count_failure(self, problem: object, reason: str) -> FileRefused:
         """Why a file is not imported; raises TrackerError after too many."""
         self._failures += 1
         if self._failures >= MAX_FAILURES:
@@ -295,7 +295,7 @@ class FileDownloads:
                 problem = messages.http_status(status)
             failures += 1
             if failures == ATTEMPTS:
-                raise self._failed(messages.files_not_available(host, problem), problem)
+                raise self._count_failure(messages.files_not_available(host, problem), problem)
             self._client.waits.wait(2.0 ** (failures - 1), messages.file_not_available(problem))
 
     def _once(
