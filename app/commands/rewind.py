@@ -14,7 +14,7 @@ from app.core import ids
 from app.core.actor import Actor
 from app.core.clock import now_ms
 from app.core.ids import on_behalf_of
-from app.core.text import named
+from app.core.text import pluralize
 from app.database.session import reading, run_write
 from app.projects.command_line import acting_human, bot_id_of, live_project_id
 from app.rewind.others import LogReading
@@ -122,7 +122,7 @@ def _show(summary: RewindSummary, *, dry_run: bool) -> None:
         click.echo(messages.NOTHING_TO_PUT_BACK if dry_run else messages.NOTHING_LEFT)
     if summary.kept:
         click.echo(
-            messages.values_kept(summary.kept_count, named(summary.kept_count, "values kept"))
+            messages.values_kept(summary.kept_count, pluralize(summary.kept_count, "values kept"))
         )
     for values in _chunks(summary.kept):
         with reading():

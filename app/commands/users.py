@@ -148,7 +148,7 @@ def remove_passkeys(username: str, passkey_id: str | None) -> None:
     if passkey_id is not None:
         run_write(lambda: passkeys.remove_of(SYSTEM, user_id, passkey_id))
     count = 1 if passkey_id else run_write(lambda: passkeys.remove_all_of(SYSTEM, user_id))
-    click.echo(messages.passkeys_removed(count, text.named(count, "passkeys"), username))
+    click.echo(messages.passkeys_removed(count, text.pluralize(count, "passkeys"), username))
 
 
 @users.command("deactivate")

@@ -14,7 +14,7 @@ NAME_LENGTH = 200
 BODY_LENGTH = 65_536
 DESCRIPTION_LENGTH = 16_384
 
-_WHOLE = re.compile(r"[0-9]{1,9}")
+_SMALL_INT = re.compile(r"[0-9]{1,9}")
 COLOR_PATTERN = re.compile(r"#[0-9A-Fa-f]{6}")
 
 
@@ -59,15 +59,15 @@ def color(value: str, field: str = "color") -> str:
     return matching(value, field, COLOR_PATTERN, messages.not_a_color(field))
 
 
-def whole(value: str) -> int | None:
+def small_int(value: str) -> int | None:
     """The number that up to nine ASCII digits spell; None for anything else.
 
     It fits into a 32-bit column. ``int`` alone accepts digits of every script.
     """
-    return int(value) if _WHOLE.fullmatch(value) else None
+    return int(value) if _SMALL_INT.fullmatch(value) else None
 
 
-def same_name(value: str) -> str:
+def name_key(value: str) -> str:
     """The form in which names are compared: Unicode casefold."""
     return value.casefold()
 
@@ -81,7 +81,7 @@ def changes(before: dict[str, Any], after: dict[str, Any]) -> dict[str, dict[str
     }
 
 
-def unified(value: str) -> str:
+def normalize_newlines(value: str) -> str:
     """The text with LF as its only line break; HTML reads CRLF and CR as line breaks too."""
     return value.replace("\r\n", "\n").replace("\r", "\n")
 
@@ -91,7 +91,7 @@ def unique(values: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(values))
 
 
-def named(count: int, what: str) -> str:
+def pluralize(count: int, what: str) -> str:
     """A plural such as ``pages made``, or its singular ``page made`` if ``count`` is 1."""
     noun, blank, rest = what.partition(" ")
     if count == 1:

@@ -115,7 +115,7 @@ class Drafter:
 
     def _state(self, issue: Issue) -> WorkflowState:
         """The state of the same name, else the first state of the status's category."""
-        status = text.same_name(issue.status)
+        status = text.name_key(issue.status)
         for name in (_word(status), words.STATE_NAMES.get(status)):
             for state in self.states:
                 if _word(state.name_key) == name:

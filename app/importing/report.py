@@ -83,7 +83,7 @@ class ImportReport:
                 f"  {issue}: {reason} {detail}".rstrip() for issue, reason, detail in self.notes
             ]
         lines += [
-            f"{count:6d} {text.named(count, kind)}" for kind, count in self.created.items()
+            f"{count:6d} {text.pluralize(count, kind)}" for kind, count in self.created.items()
         ] or [messages.NOTHING_TO_IMPORT]
         reasons = self.reasons()
         if reasons:
@@ -157,7 +157,7 @@ class SoFar:
         return orjson.dumps({**sums, "requests": self.request_ids}).decode()
 
     def counts(self) -> list[tuple[int, str]]:
-        return [(count, text.named(count, kind)) for kind, count in self.created.items()]
+        return [(count, text.pluralize(count, kind)) for kind, count in self.created.items()]
 
     def most_frequent(self) -> list[Reason]:
         return sorted(self.reasons.values(), key=lambda reason: -reason.count)[:MAX_ENTRIES]

@@ -381,7 +381,7 @@ class Importer:
 
     def _label(self, name: str) -> str:
         name = name.strip()[: text.NAME_LENGTH]
-        key = text.same_name(name)
+        key = text.name_key(name)
         if key not in self._labels:
             self._labels[key] = self._new_label(name)
         return self._labels[key]

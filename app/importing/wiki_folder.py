@@ -62,7 +62,8 @@ class WikiImportReport:
 
     def as_text(self) -> str:
         lines = [
-            f"{count:6d} {text.named(count, kind)}" for kind, count in sorted(self.counts.items())
+            f"{count:6d} {text.pluralize(count, kind)}"
+            for kind, count in sorted(self.counts.items())
         ]
         return "\n".join([*lines, *(f"{path}: {note}" for path, note in self.notes)])
 

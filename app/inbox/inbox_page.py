@@ -17,7 +17,7 @@ from app.audit.receipt_answers import with_answers
 from app.core.actor import Actor
 from app.core.errors import Conflict, DomainError, Gone, InvalidField, NotFound
 from app.core.ids import as_uuid
-from app.core.text import unified
+from app.core.text import normalize_newlines
 from app.database.session import reading
 from app.inbox import home as home_verbs
 from app.inbox import messages, sign_offs
@@ -288,7 +288,7 @@ def all_seen() -> Response:
 @pages.post("/tickets/<reference>/hand-back")
 def hand_back(reference: str) -> Response:
     """Comment on a ticket that a bot handed over and assign it to the bot, in one transaction."""
-    body = unified(request.form.get("body", "")).strip()
+    body = normalize_newlines(request.form.get("body", "")).strip()
     bot_id = request.form.get("bot_id", "")
 
     def work(present: Actor) -> None:
@@ -304,7 +304,7 @@ def hand_back(reference: str) -> Response:
 @pages.post("/tickets/<reference>/reply")
 def reply(reference: str) -> Response:
     """Comment on a ticket from the home page or from the inbox, where its news is then read."""
-    body = unified(request.form.get("body", ""))
+    body = normalize_newlines(request.form.get("body", ""))
     event_id = request.form.get("event_id", "")
 
     def work(present: Actor) -> None:
@@ -347,7 +347,7 @@ def show_sign_off(reference: str) -> Response:
 @pages.post("/tickets/<reference>/sign-off")
 def decide_sign_off(reference: str) -> Response:
     """Sign the ticket off, or send it back with a comment."""
-    body = unified(request.form.get("body", "")).strip()
+    body = normalize_newlines(request.form.get("body", "")).strip()
     seen = request.form.get("seen", "")
     is_good = request.form.get("decision") == "sign_off"
     verb = sign_offs.sign_off if is_good else sign_offs.send_back

@@ -32,4 +32,4 @@ def list_command(as_json: bool) -> None:
             last = one["last_delivery_at"] or messages.NO_DELIVERIES
             click.echo(f"{one['id']}  {one['forge']:8}  {last:24}  {one['name']}")
     if not as_json:
-        click.echo(messages.listed(len(listed), text.named(len(listed), "integrations")))
+        click.echo(messages.listed(len(listed), text.pluralize(len(listed), "integrations")))

@@ -7,7 +7,7 @@ input. Whatever later steps do with the text around it, a mark stays whole.
 import re
 from dataclasses import dataclass
 
-from app.core.text import unified
+from app.core.text import normalize_newlines
 
 OPEN = "\ufdd0"
 CLOSE = "\ufdd1"
@@ -96,7 +96,7 @@ Token = PlainText | Code | Block | Break | Link | Picture | PageLink | TicketLin
 
 def clean(text: str) -> str:
     """The text without control characters; line ends are newlines."""
-    text = unified(text)
+    text = normalize_newlines(text)
     return _SURROGATES.sub("\ufffd", _UNWANTED.sub("", text))
 
 

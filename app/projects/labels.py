@@ -100,7 +100,7 @@ def list_labels(actor: Actor, project_id: str, *, limit: int, cursor: str | None
 
 def color_of(name: str) -> str:
     """The color of a label that was given none: the same in every project."""
-    return PALETTE[zlib.crc32(text.same_name(name).encode()) % len(PALETTE)]
+    return PALETTE[zlib.crc32(text.name_key(name).encode()) % len(PALETTE)]
 
 
 @operation(Access.HUMAN)
@@ -111,7 +111,7 @@ def create_label(actor: Actor, project_id: str, *, name: str, color: str | None 
     color = color_of(name) if color is None else text.color(color)
     loaders.check_name_free(Label, project, name, "label")
     label = add_versioned(
-        Label, project_id=project.id, name=name, name_key=text.same_name(name), color=color
+        Label, project_id=project.id, name=name, name_key=text.name_key(name), color=color
     )
     with duplicate_is_conflict("name", loaders.name_in_use("label", name)):
         session.flush()
@@ -121,7 +121,7 @@ def create_label(actor: Actor, project_id: str, *, name: str, color: str | None 
 
 def named(actor: Actor, project_id: str, name: str) -> Label:
     """The label of this name, created if there is none; raises InvalidField."""
-    key = text.same_name(text.line(name, "name"))
+    key = text.name_key(text.line(name, "name"))
     found = session.scalars(
         select(Label).where(Label.project_id == project_id, Label.name_key == key)
     ).first()
@@ -140,7 +140,7 @@ def update_label(actor: Actor, /, project_id: str, label_id: str, **fields: Any)
         text.color(fields["color"])
     changed = apply_changes(label, fields)
     if changed:
-        label.name_key = text.same_name(label.name)
+        label.name_key = text.name_key(label.name)
         with duplicate_is_conflict("name", loaders.name_in_use("label", label.name)):
             session.flush()
         record(actor, "label.updated", _target(label), label_id=label.id, changes=changed)

@@ -166,7 +166,7 @@ def check_name_free(
     """Raise Conflict ``duplicate_key`` where another part has this name, in any case."""
     taken = session.scalar(
         select(model.id).where(
-            model.project_id == project.id, model.name_key == text.same_name(name)
+            model.project_id == project.id, model.name_key == text.name_key(name)
         )
     )
     if taken is not None and taken != but:

@@ -64,7 +64,7 @@ def _add(
         WorkflowState,
         project_id=project.id,
         name=name,
-        name_key=text.same_name(name),
+        name_key=text.name_key(name),
         position=position,
         category=str(category),
         wip_limit=wip_limit,
@@ -160,7 +160,7 @@ def update_state(actor: Actor, /, project_id: str, state_id: str, **fields: Any)
         _check_not_for_review(project, state)
     changed = apply_changes(state, fields)
     if changed:
-        state.name_key = text.same_name(state.name)
+        state.name_key = text.name_key(state.name)
         session.flush()
         record(actor, "workflow_state.updated", _target(state), state_id=state.id, changes=changed)
     return state

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import select
 
 from app.accounts.models import User
-from app.core.text import named
+from app.core.text import pluralize
 from app.database.session import session
 from app.projects.models import Label, Project
 from app.rewind import messages
@@ -70,7 +70,7 @@ class RewindSummary:
 
     def counts(self) -> list[tuple[int, str]]:
         """How often each deed, the most frequent first."""
-        return [(count, named(count, deed)) for deed, count in self.deeds.most_common()]
+        return [(count, pluralize(count, deed)) for deed, count in self.deeds.most_common()]
 
 
 @dataclass(frozen=True, slots=True)

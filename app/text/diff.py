@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from app.core.text import unified
+from app.core.text import normalize_newlines
 from app.text.sequences import MatchingRun, WorkBudget, runs
 
 # Changed blocks with more words on a side are marked by whole lines.
@@ -76,7 +76,7 @@ def compare(old: str, new: str) -> Diff:
 
 def _lines(text: str) -> list[str]:
     """The lines of a text. An empty text has none, and a final line break starts none."""
-    lines = unified(text).split("\n")
+    lines = normalize_newlines(text).split("\n")
     return lines[:-1] if lines[-1] == "" else lines
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from app.core.text import unified
+from app.core.text import normalize_newlines
 from app.text import messages
 from app.text.sequences import runs
 
@@ -79,7 +79,9 @@ class Merged:
 
 def merge(base: str, mine: str, theirs: str) -> Merged:
     """Merge two texts that were changed from the same base."""
-    lines, my_lines, their_lines = (unified(text).split("\n") for text in (base, mine, theirs))
+    lines, my_lines, their_lines = (
+        normalize_newlines(text).split("\n") for text in (base, mine, theirs)
+    )
     in_mine, in_theirs = _positions(lines, my_lines), _positions(lines, their_lines)
     # The positions of lines that all three texts have, and their ends.
     common = [

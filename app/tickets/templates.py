@@ -44,7 +44,7 @@ def list_templates(actor: Actor, project_id: str) -> list[dict[str, Any]]:
 
 def plain(name: str) -> str:
     """A name for comparison; hyphens may stand for spaces."""
-    return text.same_name(name.strip()).replace(" ", "-")
+    return text.name_key(name.strip()).replace(" ", "-")
 
 
 def find(project_id: str, reference: str) -> TicketTemplate | None:
@@ -121,7 +121,7 @@ def _of_path(project: SeenProject, template_id: str) -> TicketTemplate:
 
 def labels_named(project_id: str, names: Sequence[str]) -> list[str]:
     """The ids of the project's labels of these names; those that it lacks are left out."""
-    keys = [text.same_name(name) for name in names]
+    keys = [text.name_key(name) for name in names]
     statement = select(Label.id).where(Label.project_id == project_id, Label.name_key.in_(keys))
     return list(session.scalars(statement.order_by(Label.name_key)))
 
@@ -167,7 +167,7 @@ def create_template(
         message = messages.too_many_templates(MAX_TEMPLATES)
         raise InvalidField("name", "too_many", message)
     template = add_versioned(
-        TicketTemplate, project_id=project.id, name_key=text.same_name(values["name"]), **values
+        TicketTemplate, project_id=project.id, name_key=text.name_key(values["name"]), **values
     )
     session.flush()
     _record(actor, project, None, _recorded(template))
@@ -186,7 +186,7 @@ def update_template(
         _check_free(project, values["name"], but=template.id)
     before = _recorded(template)
     if apply_changes(template, values):
-        template.name_key = text.same_name(template.name)
+        template.name_key = text.name_key(template.name)
         session.flush()
         _record(actor, project, before, _recorded(template))
     return template

@@ -126,7 +126,7 @@ def _letters(name: str) -> str:
 
 
 def _name_key(reference: str) -> str:
-    return text.same_name(_without_nul(reference).strip())
+    return text.name_key(_without_nul(reference).strip())
 
 
 def _with_valid(error: Refusal, kind: str, reference: str, names: Iterable[str]) -> Refusal:

@@ -124,7 +124,7 @@ def label_deleted(actor: Actor, event: AuditEvent) -> Plan:
     project_id, payload = event.project_id or "", event.payload
     existing_id = session.scalar(
         select(Label.id).where(
-            Label.project_id == project_id, Label.name_key == text.same_name(payload["name"])
+            Label.project_id == project_id, Label.name_key == text.name_key(payload["name"])
         )
     )
     ticket_ids = payload.get("ticket_ids")
@@ -189,7 +189,7 @@ def state_deleted(actor: Actor, event: AuditEvent) -> Plan:
     existing_id = session.scalar(
         select(WorkflowState.id).where(
             WorkflowState.project_id == project_id,
-            WorkflowState.name_key == text.same_name(payload["name"]),
+            WorkflowState.name_key == text.name_key(payload["name"]),
         )
     )
     if existing_id is not None:

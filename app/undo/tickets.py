@@ -98,7 +98,7 @@ def earlier_state_id(event: AuditEvent) -> str | None:
     return session.scalar(
         select(WorkflowState.id).where(
             WorkflowState.project_id == event.project_id,
-            WorkflowState.name_key == text.same_name(name),
+            WorkflowState.name_key == text.name_key(name),
         )
     )
 

@@ -94,8 +94,8 @@ def json_value(kind: fields.Field[Any], sent: str) -> Any:
     """What a form sent for one value, as its JSON; an empty one is null if allowed."""
     if sent == "" and kind.allow_none:
         return None
-    number = text.whole(sent) if isinstance(kind, fields.Integer) else None
-    return text.unified(sent) if number is None else number
+    number = text.small_int(sent) if isinstance(kind, fields.Integer) else None
+    return text.normalize_newlines(sent) if number is None else number
 
 
 def _is_plain_text(kind: fields.Field[Any]) -> bool:

@@ -66,7 +66,7 @@ def list_command(as_json: bool) -> None:
         click.echo(_line(row, health[row.id], as_json=as_json))
     if not as_json:
         number = len(rows)
-        click.echo(messages.webhooks_and_due(number, text.named(number, "webhooks"), due))
+        click.echo(messages.webhooks_and_due(number, text.pluralize(number, "webhooks"), due))
 
 
 def _line(webhook: Webhook, health: Health, *, as_json: bool) -> str:

@@ -37,7 +37,7 @@ def as_comment(tracker: str, changes: Iterable[PastChange]) -> IssueComment | No
     count = len(ordered)
     shown = ordered[-MAX_LINES:]
     lines = [messages.earlier_changes(count - len(shown))] if len(shown) < count else []
-    about = messages.changes_in(count, text.named(count, "changes"), span)
+    about = messages.changes_in(count, text.pluralize(count, "changes"), span)
     body = history_text(tracker, about, [*lines, *map(_line, shown)])
     return IssueComment("", body, ordered[-1].at)
 

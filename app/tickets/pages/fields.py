@@ -13,7 +13,7 @@ from flask import Response, request
 
 from app.core.actor import Actor
 from app.core.errors import InvalidField, NotFound
-from app.core.text import unified
+from app.core.text import normalize_newlines
 from app.database.session import reading
 from app.projects import labels, states
 from app.rest.fields import load
@@ -272,7 +272,7 @@ def change_field(present: Actor, reference: str, name: str, form: Form) -> Befor
         form.data["label_ids"] = label_ids
     elif _as_sent(current) not in expected:
         return Before(subject, current, is_overtaken=True)
-    elif unified(form.value("value")) == unified(current):
+    elif normalize_newlines(form.value("value")) == normalize_newlines(current):
         # Browsers normalize line breaks, which is not a change of the text.
         return Before(subject, current)
     _save(present, reference, name, form)
@@ -315,7 +315,7 @@ def _merged_labels(form: Form, current: str) -> list[str]:
 
 def _as_sent(value: str) -> str:
     """A text as a browser sends it back: a textarea drops a newline at the start."""
-    return unified(value).removeprefix("\n")
+    return normalize_newlines(value).removeprefix("\n")
 
 
 def _new_value(subject: TicketPageData, name: str) -> str:
@@ -339,7 +339,7 @@ def submit_field(form: Form, work: Callable[[Actor], None]) -> None:
 
 def _save(present: Actor, reference: str, name: str, form: Form) -> None:
     field = BY_PAGE_NAME[name]
-    value = unified(form.value("value"))
+    value = normalize_newlines(form.value("value"))
     if name == "state":
         data = load(Transition, {field.name: value}, "body")
         service.transition_ticket(present, reference, **data)

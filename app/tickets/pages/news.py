@@ -36,7 +36,7 @@ FACT_OF = {field.name: field.page_name for field in UPDATED if field.page_name}
 def live(reference: str) -> Response:
     """The news after the event ``since``; ``n`` is the number of known events before it."""
     since = as_uuid(request.args.get("since", "")) or ""
-    known = text.whole(request.args.get("n", ""))
+    known = text.small_int(request.args.get("n", ""))
     with reading():
         window = _window(reference, since) if since else []
         before = sum(event_id <= since for event_id in window)

@@ -4,7 +4,7 @@ import orjson
 from flask import Response, request
 
 from app.accounts import user_refs
-from app.core.text import unified
+from app.core.text import normalize_newlines
 from app.database.session import reading
 from app.projects.loaders import visible_by_key
 from app.tickets import loaders
@@ -21,7 +21,7 @@ NOTHING = '<p class="faint">Nothing to preview.</p>'
 
 @pages.post("/tickets/preview")
 def preview() -> Response:
-    body = unified(request.form.get("body", ""))
+    body = normalize_newlines(request.form.get("body", ""))
     with reading():
         project = visible_by_key(actor(), request.form.get("project", ""))
         rendered = laid_out({"preview": body}, project.id, project.key)["preview"]

@@ -122,7 +122,7 @@ def save(reference: str, key: str | None = None) -> Response:
     form = _edit_form(chosen)
     if request.form.get("take") == "edit":
         return _editor(scope, page, form)
-    if form.data.get("body") == text.unified(page.body):
+    if form.data.get("body") == text.normalize_newlines(page.body):
         # Browsers unify line breaks; that alone is no change of the text.
         del form.data["body"]
     conflicts: list[Conflict] = []
@@ -146,7 +146,9 @@ def save(reference: str, key: str | None = None) -> Response:
 def _chosen(page: SeenPage) -> str:
     """The merge of a conflict, with what was chosen for each place that both changed."""
     mine, *numbers = (request.form.get(name, "") for name in ("mine", "base", "merged_from"))
-    theirs, base = page_queries.numbered(actor(), page, *(text.whole(one) or 0 for one in numbers))
+    theirs, base = page_queries.numbered(
+        actor(), page, *(text.small_int(one) or 0 for one in numbers)
+    )
     merged = merge(base["body"], mine, theirs["body"])
     choices = (request.form.get(f"keep-{place + 1}") for place in range(merged.conflicts))
     return merged.resolved(Keep(one) if one in set(Keep) else Keep.BOTH for one in choices)
@@ -161,7 +163,7 @@ def _edit_form(chosen: str | None) -> Form:
         if chosen is not None:
             form.raw.setlist("body", [chosen])
         return form
-    mine = text.unified(request.form.get("mine", ""))
+    mine = text.normalize_newlines(request.form.get("mine", ""))
     title = request.form.get("my_title", "")
     return load_form(WikiPagePatch, keep_empty=True, body=mine, title=title)
 
@@ -192,7 +194,7 @@ def _conflict(reference: str, scope: WikiScope, form: Form) -> Response:
 
 def _versions(page: SeenPage, base: str) -> list[dict[str, Any]]:
     """The current revision, and the one that the editor was opened with (else the current)."""
-    number = text.whole(base) or 0
+    number = text.small_int(base) or 0
     try:
         return page_queries.numbered(actor(), page, page.revision_number, number)
     except NotFound:
@@ -202,8 +204,8 @@ def _versions(page: SeenPage, base: str) -> list[dict[str, Any]]:
 @both("/<reference>/saved")
 def saved(reference: str, key: str | None = None) -> Response:
     """Say who saved a revision after ``since`` and link the changes from ``base``; else 204."""
-    since = text.whole(request.args.get("since", "")) or 0
-    base = text.whole(request.args.get("base", "")) or 0
+    since = text.small_int(request.args.get("since", "")) or 0
+    base = text.small_int(request.args.get("base", "")) or 0
     with reading():
         scope = scope_of(key)
         address = f"{scope.base}/{reference}"
@@ -245,7 +247,7 @@ def delete(reference: str, key: str | None = None) -> Response:
 @both("/preview", "POST")
 def preview(key: str | None = None) -> Response:
     """The text of the form as HTML."""
-    body = text.unified(request.form.get("body", ""))
+    body = text.normalize_newlines(request.form.get("body", ""))
     with reading():
         shown = rendered(scope_of(key), body)
     return html(str(shown.html))

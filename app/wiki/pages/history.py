@@ -18,7 +18,7 @@ def _number(name: str, default: int) -> int:
     value = request.args.get(name)
     if not value:
         return default
-    number = text.whole(value)
+    number = text.small_int(value)
     if number is None:
         raise NotFound("revision", value)
     return number
