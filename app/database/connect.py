@@ -149,8 +149,10 @@ def _is_alive(engine: Engine, driver: Any, info: dict[Any, Any]) -> bool:
 
 
 def _open_sqlite(connection: sqlite3.Connection, _record: object) -> None:
-    """Switch off implicit transactions and make commits durable."""
+    """Switch off implicit transactions, make commits durable, and lower letters of all scripts."""
     connection.isolation_level = None
+    # SQLite's own lowers ASCII alone.
+    connection.create_function("lower", 1, _lower, deterministic=True)
     for pragma in SQLITE_PRAGMAS:
         row = connection.execute(f"PRAGMA {pragma}").fetchone()
         if pragma == "journal_mode=WAL" and row[0] not in ("wal", "memory"):
@@ -158,6 +160,10 @@ def _open_sqlite(connection: sqlite3.Connection, _record: object) -> None:
                 f"SQLite cannot use a write-ahead log here (it answered {row[0]}); "
                 "put the database on a local file system."
             )
+
+
+def _lower(value: object) -> str | None:
+    return None if value is None else str(value).lower()
 
 
 def _begin_sqlite(connection: Connection) -> None:

@@ -119,6 +119,8 @@ def test_a_page_by_its_title_address_or_resource(smith, cast, ada):
     error = smith.refused("get_wiki_page", page="How we release")
     assert error["details"]["valid"] == ["how-we-release", "release"]
     assert smith.refused("get_wiki_page", page="No such page")["code"] == "resource.not_found"
+    ok(ada.post("/wiki/pages", {"title": "Übersicht", "slug": "overview"}), 201)
+    assert smith.call("get_wiki_page", page="ÜBERSICHT")["slug"] == "overview"
 
 
 def test_a_date_is_a_moment_without_its_time(smith, cast, ada):

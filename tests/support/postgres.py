@@ -174,7 +174,8 @@ def _start(found: Path, directory: Path, options: str, port: int, given: Path | 
     binaries = _reachable(found, directory)
     data = directory / "data"
     if given is None:
-        flags = ["--auth=trust", f"--username={USER}", "--encoding=UTF8", "--locale=C", "--no-sync"]
+        locale = ["--encoding=UTF8", "--locale=C", "--lc-ctype=C.UTF-8"]
+        flags = ["--auth=trust", f"--username={USER}", *locale, "--no-sync"]
         _run([binaries / "initdb", "-D", data, *flags])
     server = f"-k {directory} {options}"
     address = f"{DRIVER}://{USER}@/postgres?host={directory}" + (f"&port={port}" if port else "")

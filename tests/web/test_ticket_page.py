@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from tests.support.story import make_ticket, ok
 from tests.web.stream_on_page import REF
 
 
@@ -179,6 +180,20 @@ def test_names_and_numbers_are_completed(ada, ticket, query, found):
     inserted = [row["insert"] for row in rows]
     assert [one for one in found if one not in inserted] == []
     assert found or not inserted
+
+
+def test_capitals_of_any_script_are_found(ada, cast, ticket):
+    named = {"username": "oemer", "display_name": "Ömer Élan", "password": "a long password"}
+    ok(cast.ada.post("/users", named), 201)
+    bug = make_ticket(cast.ada, cast.open_project, title="ÉCOLE fermée, Κλειστό")
+    for query, found in (
+        ("of=people&q=Ömer", "@oemer"),
+        ("of=people&q=ÉLAN", "@oemer"),
+        ("q=École", bug["display_id"]),
+        ("q=κλειστό", bug["display_id"]),
+    ):
+        rows = ada.get(f"/tickets/complete?project=OPEN&{query}").json
+        assert [row["insert"] for row in rows] == [found]
 
 
 def test_a_bot_that_cannot_see_the_project_is_not_suggested(ada, cast, ticket):

@@ -205,6 +205,8 @@ def test_completion_offers_pages_of_the_project_before_global_ones(ada, cast, gu
         {"insert": "set-up", "title": "Set up everything", "note": ""}
     ]
     assert len(ada.get(f"{WIKI}/complete?q=").json) == 2
+    cast.ada.post("/wiki/pages", {"title": "Übersicht", "slug": "overview"})
+    assert ada.get("/wiki/complete?q=übers").json[0]["insert"] == "overview"
     assert ada.get("/wiki/complete?q=100%25_").json == []
 
 
