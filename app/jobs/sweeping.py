@@ -145,7 +145,7 @@ def outbox(_: Settings) -> int:
     On PostgreSQL an event concurrent with the deletion of its webhook can leave such an entry.
     """
     finished = OutboxEntry.finished_at <= now_ms() - OUTBOX_MS
-    return _delete_due(OutboxEntry.id, finished) or _delete_due(
+    return _delete_due(OutboxEntry.id, finished) + _delete_due(
         OutboxEntry.id,
         OutboxEntry.state == OutboxState.PENDING.value,
         OutboxEntry.due_at <= now_ms() - OUTBOX_MS,
@@ -164,24 +164,22 @@ def code_news(_: Settings) -> int:
     names_none = cast(CodeChange.ticket_ids, Text) == "[]"
     return (
         _delete_due(CodeCheck.id, CodeCheck.updated_at <= oldest)
-        or _delete_due(CodeChange.id, CodeChange.updated_at <= oldest, names_none)
-        or _delete_due(
-            CodeChange.id, ~exists().where(CodeConnection.id == CodeChange.connection_id)
-        )
+        + _delete_due(CodeChange.id, CodeChange.updated_at <= oldest, names_none)
+        + _delete_due(CodeChange.id, ~exists().where(CodeConnection.id == CodeChange.connection_id))
     )
 
 
 def mails(_: Settings) -> int:
     """Mails that ended, or began to wait, a month ago."""
     oldest = now_ms() - MAIL_MS
-    return _delete_due(Mail.id, Mail.finished_at <= oldest) or _delete_due(
+    return _delete_due(Mail.id, Mail.finished_at <= oldest) + _delete_due(
         Mail.id, Mail.state == MailState.PENDING.value, Mail.created_at <= oldest
     )
 
 
 _contents = ContentSweep()
 
-# Each deletes up to BATCH rows in a writing unit of work and returns their number.
+# Each deletes up to BATCH rows of each kind in a writing unit of work and returns their number.
 SWEEPERS: dict[str, Callable[[Settings], int]] = {
     "sessions": sessions,
     "password-links": password_links,

@@ -92,7 +92,7 @@ def test_what_is_old_is_swept(cast, app):
         for model in (CodeDelivery, CodeChange, CodeCheck):
             name = "created_at" if model is CodeDelivery else "updated_at"
             session.execute(update(model).values({name: 1}))
-        for name in ("code-deliveries", "code-news", "code-news"):
+        for name in ("code-deliveries", "code-news"):
             SWEEPERS[name](current_settings())
         models = (CodeDelivery, CodeChange, CodeCheck)
         return [session.scalar(select(func.count()).select_from(one)) for one in models]

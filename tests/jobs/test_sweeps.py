@@ -123,7 +123,7 @@ def test_spent_login_windows_and_finished_deliveries_go(settings, cast):
             audit_event_id=ids.new_id(),
             state=state,
             attempt=1,
-            due_at=1,
+            due_at=moment,
             is_manual=False,
             finished_at=finished_at,
         )
@@ -215,8 +215,9 @@ def test_entries_of_webhooks_that_are_gone_do_not_stay(settings, cast):
         OutboxEntry(id=ids.new_id(), webhook_id=known, due_at=old, **rest),
         OutboxEntry(id=ids.new_id(), webhook_id=ids.new_id(), due_at=old, **rest),
         OutboxEntry(id=ids.new_id(), webhook_id=ids.new_id(), due_at=now_ms(), **rest),
+        OutboxEntry(id=ids.new_id(), webhook_id=known, due_at=old, finished_at=old, **rest),
     )
-    assert sweep("outbox", settings, now=True).deleted == 1
+    assert sweep("outbox", settings, now=True).deleted == 2
     assert count(OutboxEntry) == 2
 
 

@@ -11,7 +11,7 @@ from app.core.errors import Conflict
 from app.database.session import reading, run_write, session
 from app.jobs.sweeping import MAIL_MS, sweep
 from app.mail import outbox
-from app.mail.models import Mail, MailKind
+from app.mail.models import Mail, MailKind, MailState
 from app.mail.outbox import LAST_ATTEMPT, LEASE_MS, Outcome
 from app.mail.worker import MailWorker
 from tests.accounts.helpers import API, new_human, write
@@ -179,7 +179,10 @@ def test_the_log_lists_them_and_is_swept_after_a_month(posting, admin, mailbox, 
         settings = posting.config["SETTINGS"]
         assert sweep("mails", settings, now=True).deleted == 0
         write(posting, update(Mail).values(finished_at=now_ms() - MAIL_MS - 1))
-        assert sweep("mails", settings, now=True).deleted == 1
+        new_human(admin, "hedy", email="hedy@example.org")
+        pending = update(Mail).where(Mail.state == MailState.PENDING.value)
+        write(posting, pending.values(created_at=now_ms() - MAIL_MS - 1))
+        assert sweep("mails", settings, now=True).deleted == 2
     assert mails(posting) == []
 
 
