@@ -120,8 +120,9 @@ def test_access(actor: Actor, bot_id: str, reference: str) -> Tested:
 
 def _checks(person: Actor, bot: Actor, reference: str) -> tuple[str, Check, Check]:
     """The subject in words, and the loaders with which all verbs check reading and writing."""
-    if is_display_id(reference.upper()):
-        key = reference.upper()
+    key = reference.upper()
+    # A page's slug can look like a number in lower case.
+    if is_display_id(key) and (reference == key or tickets.find(key)):
         return (
             messages.ticket(key),
             lambda: tickets.visible(bot, key),

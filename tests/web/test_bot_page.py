@@ -45,9 +45,13 @@ def test_what_a_bot_was_refused_is_shown(ada, cast, ticket):
         ("OPEN-99", "read No.", "write No."),
         ("OPEN", "read Yes.", "write Yes."),
         ("no-such-page", "read No.", "write No."),
+        # A page whose slug looks like a ticket's number.
+        ("open-2", "read Yes.", "write Yes."),
     ],
 )
-def test_the_access_tester_asks_the_real_code(ada, ticket, reference, sees, changes):
+def test_the_access_tester_asks_the_real_code(ada, cast, ticket, reference, sees, changes):
+    page = {"title": "Open 2", "body": "", "project_id": cast.open_project}
+    ok(cast.ada.post("/wiki/pages", page), 201)
     text = text_of(ada.get(f"{HERE}?reference={reference}"))
     assert sees in text
     assert changes in text
