@@ -343,6 +343,7 @@ def run_write(work: Callable[[], T], *, async_commit: bool = False) -> T:
     A collision is an error of PostgreSQL (``failures.is_retryable``) or a StaleDataError, as the
     row changed after it was read. Requests on SQLite share a transaction with others that wait;
     if that is lost, ``work`` runs again alone. It must have no effect outside the database.
+    Raises Unavailable after the last collision.
     """
     shared = None if async_commit else _shared_transactions()
     if shared is not None:
@@ -355,17 +356,18 @@ def run_write(work: Callable[[], T], *, async_commit: bool = False) -> T:
 def _run_with_retries(
     work: Callable[[], T], begin: Callable[[], AbstractContextManager[Connection]]
 ) -> T:
-    for attempt in range(ATTEMPTS):
+    collision: Exception | None = None
+    for _ in range(ATTEMPTS):
         try:
             with _unit_of_work(begin()):
                 return work()
         except (DBAPIError, StaleDataError) as error:
-            is_collision = isinstance(error, StaleDataError) or is_retryable(error)
-            if attempt == ATTEMPTS - 1 or not is_collision:
+            if not isinstance(error, StaleDataError) and not is_retryable(error):
                 raise
+            collision = error
         _measure_collision()
         time.sleep(random.uniform(0.01, 0.1))  # noqa: S311 - spreads collisions
-    raise Unavailable
+    raise Unavailable from collision
 
 
 def _measure_collision() -> None:

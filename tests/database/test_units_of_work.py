@@ -11,6 +11,7 @@ from app.audit.service import Target, record
 from app.core import ids
 from app.core.actor import SYSTEM
 from app.core.clock import now_ms
+from app.core.errors import Unavailable
 from app.database.session import (
     ATTEMPTS,
     after_commit,
@@ -169,14 +170,14 @@ def test_a_collision_runs_the_whole_work_again(error):
     assert count() == 1
 
 
-def test_a_collision_that_stays_is_raised():
+def test_after_four_collisions_the_client_may_try_again():
     runs = []
 
     def work():
         runs.append(1)
         raise StaleDataError("again and again")
 
-    with pytest.raises(StaleDataError):
+    with pytest.raises(Unavailable):
         run_write(work)
     assert len(runs) == ATTEMPTS
 
