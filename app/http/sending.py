@@ -68,7 +68,7 @@ def _disposition(download: Download) -> str:
 def _part(request: Request, size: int, tag: str) -> tuple[int, int] | None:
     """The one range that the request asks for; None for the whole, also where it makes no sense."""
     condition = request.headers.get("If-Range")
-    if condition is not None and condition != tag:
+    if request.method != "GET" or (condition is not None and condition != tag):
         return None
     try:
         asked = parse_range_header(request.headers.get("Range"))
