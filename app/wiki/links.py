@@ -41,8 +41,8 @@ BEFORE = 300
 READ = 900
 # Characters shown on each side of the link.
 SHOWN = 110
-# What follows the slug in a link.
-_FORMS = {"plain": "]]", "named": "|"}
+# What follows the slug in a link; a table escapes its bar.
+_FORMS = {"plain": "]]", "named": "|", "escaped": "\\|"}
 
 # Where a paragraph, list item, heading or table row begins.
 _BLOCK = re.compile(r"\n[ \t]*\n|\n(?=[ \t]*(?:(?:[-+*>]|#{1,6}|[0-9]{1,9}[.)])\s|\|))")
@@ -62,15 +62,15 @@ class Sentence:
     after: str
 
 
+def _first_of(one: ColumnElement[int], other: ColumnElement[int]) -> ColumnElement[int]:
+    return case((one == 0, other), (other == 0, one), (one < other, one), else_=other)
+
+
 def _around() -> Prepared:
-    """The part of each page's body around the first link, in either form."""
-    plain, named = (Position(WikiPage.body, bindparam(form, type_=String)) for form in _FORMS)
-    position = case(
-        (plain == 0, named),
-        (named == 0, plain),
-        (plain < named, plain),
-        else_=named,
-    )
+    """The part of each page's body around the first link, in any form."""
+    position: ColumnElement[int] = literal_column("0", Integer)
+    for form in _FORMS:
+        position = _first_of(position, Position(WikiPage.body, bindparam(form, type_=String)))
     start = case((position > BEFORE, position - BEFORE), else_=1)
     return Prepared(
         select(
@@ -100,7 +100,7 @@ def around(page_ids: Iterable[str], slug: str) -> dict[str, Sentence]:
 
 def sentence(text: str, slug: str, *, is_cut: bool = False) -> Sentence | None:
     """The sentence around the first link to the slug; ``is_cut``: the text begins mid-body."""
-    link = re.search(rf"\[\[{re.escape(slug)}(?:\|([^\[\]\n]{{1,300}}))?\]\]", text)
+    link = re.search(rf"\[\[{re.escape(slug)}(?:\\?\|([^\[\]\n]{{1,300}}))?\]\]", text)
     if link is None:
         return None
     before, after = text[: link.start()], text[link.end() :]

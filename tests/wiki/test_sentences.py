@@ -15,6 +15,7 @@ from app.wiki.links import READ, SHOWN, around, sentence
         ("- one\n- [ ] read [[set-up]]\n- three", "read ", "set-up", ""),
         ("## About [[set-up]]\ntext", "About ", "set-up", " text"),
         ("| a | [[set-up]] |\n| - | - |", "a ", "set-up", " "),
+        (r"| a | [[set-up\|the *start*]] |", "a ", "the start", " "),
         (
             "**Bold** `code` [text](https://example.org/) [[other|the other]] [[set-up]] _x_",
             "Bold code text the other ",
@@ -42,7 +43,7 @@ def test_a_long_sentence_is_cut_at_words():
     assert sentence("no link", "set-up") is None
 
 
-@pytest.mark.parametrize("end", ["]]", "|shown]]"])
+@pytest.mark.parametrize("end", ["]]", "|shown]]", r"\|shown]]"])
 def test_the_sentence_is_read_out_of_the_middle_of_a_long_body(app, cast, end):
     def write(title, body):
         return cast.ada.post("/wiki/pages", {"title": title, "body": body}).json["id"]
