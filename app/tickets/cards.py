@@ -17,8 +17,9 @@ from app.database.columns import Id
 from app.database.session import AnyRow, Prepared
 from app.projects.models import StateCategory, WorkflowState
 from app.tickets import stalled_bots
-from app.tickets.models import Comment, Priority, RelationType, Ticket, TicketRelation, TicketType
-from app.tickets.read import LABELS, in_live_projects, labels_in
+from app.tickets.models import Comment, Priority, Ticket, TicketRelation, TicketType
+from app.tickets.read import LABELS, labels_in
+from app.tickets.relations import is_open_blocker
 
 RANKS = {Priority.URGENT: 0, Priority.HIGH: 1, Priority.MEDIUM: 2, Priority.LOW: 3}
 # Sorts after every date.
@@ -190,13 +191,7 @@ def _all_parts() -> Prepared:
         select(literal("blocking"), TicketRelation.target_ticket_id, func.count(), zero, nobody)
         .join(Ticket, Ticket.id == TicketRelation.source_ticket_id)
         .join(WorkflowState, WorkflowState.id == Ticket.state_id)
-        .where(
-            TicketRelation.target_ticket_id.in_(ticket_ids),
-            TicketRelation.type == RelationType.BLOCKS.value,
-            Ticket.deleted_at.is_(None),
-            in_live_projects(),
-            ~is_done,
-        )
+        .where(TicketRelation.target_ticket_id.in_(ticket_ids), is_open_blocker())
         .group_by(TicketRelation.target_ticket_id)
     )
     said = (

@@ -11,8 +11,6 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, exists, or_, select
 from sqlalchemy.orm import aliased
 
-from app.accounts.models import User, UserType
-from app.audit.models import AuditEvent
 from app.core.clock import DAY_MS, now_ms
 from app.projects.models import StateCategory, WorkflowState
 from app.tickets import due_dates, messages, stalled_bots
@@ -20,13 +18,12 @@ from app.tickets.models import (
     DUE_DATE_OR_LAST,
     Comment,
     Priority,
-    RelationType,
     Ticket,
     TicketLabel,
     TicketRelation,
     TicketType,
 )
-from app.tickets.read import in_live_projects
+from app.tickets.relations import is_open_blocker
 
 Condition = Callable[[Any], ColumnElement[bool]]
 
@@ -63,11 +60,7 @@ def is_blocked() -> ColumnElement[bool]:
         .join(blocker, blocker.id == TicketRelation.source_ticket_id)
         .join(blocker_state, blocker_state.id == blocker.state_id)
         .where(
-            TicketRelation.target_ticket_id == Ticket.id,
-            TicketRelation.type == RelationType.BLOCKS.value,
-            blocker.deleted_at.is_(None),
-            in_live_projects(blocker),
-            blocker_state.category != StateCategory.DONE.value,
+            TicketRelation.target_ticket_id == Ticket.id, is_open_blocker(blocker, blocker_state)
         )
     )
 
@@ -80,21 +73,6 @@ def is_ready() -> ColumnElement[bool]:
         & Ticket.deleted_at.is_(None)
         & (WorkflowState.category != StateCategory.DONE.value)
         & ~is_blocked()
-    )
-
-
-def is_stalled() -> ColumnElement[bool]:
-    """An open ticket of a stalled bot."""
-    signs = exists(
-        select(AuditEvent.id).where(
-            stalled_bots.SIGN_OF_HOLDER, AuditEvent.created_at > stalled_bots.threshold()
-        )
-    )
-    bots = select(User.id).where(User.type == UserType.BOT.value)
-    return (
-        Ticket.assignee_user_id.in_(bots)
-        & (WorkflowState.category != StateCategory.DONE.value)
-        & ~signs
     )
 
 
@@ -176,8 +154,8 @@ FILTERS = {
     "ready": Filter(lambda _: is_ready(), messages.READY, is_flag=True),
     "blocked": Filter(lambda _: is_blocked(), messages.BLOCKED, is_flag=True),
     # In the addresses of pages, which people keep; the same over REST and tools.
-    "quiet": Filter(lambda _: is_stalled(), messages.STALLED_BOTS, is_flag=True),
-    "stalled": Filter(lambda _: is_stalled()),
+    "quiet": Filter(lambda _: stalled_bots.has_stalled_bot(), messages.STALLED_BOTS, is_flag=True),
+    "stalled": Filter(lambda _: stalled_bots.has_stalled_bot()),
     # A list of ids, or a query for ids.
     "among": Filter(Ticket.id.in_),
 }

@@ -3,7 +3,7 @@
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import BindParameter, and_, bindparam, case, or_, select
+from sqlalchemy import BindParameter, ColumnElement, and_, bindparam, case, or_, select
 from sqlalchemy.orm import aliased
 
 from app.audit.service import record
@@ -17,11 +17,11 @@ from app.database.locks import Lock, acquire
 from app.database.pagination import Page, page
 from app.database.session import AnySelect, Prepared, session
 from app.database.versions import duplicate_is_conflict
-from app.projects.models import Project, WorkflowState
+from app.projects.models import Project, StateCategory, WorkflowState
 from app.tickets import loaders, messages
 from app.tickets.discussion import discussed
 from app.tickets.models import RelationType, Ticket, TicketRelation
-from app.tickets.read import state_summary
+from app.tickets.read import in_live_projects, state_summary
 
 Other = aliased(Ticket, name="other")
 TARGET_FIELD = "target_ticket_id"
@@ -177,6 +177,18 @@ def _check_new(source: Ticket, target: Ticket, kind: str) -> None:
     statement = select(TicketRelation.id).where(either, TicketRelation.type == str(kind))
     if session.scalar(statement) is not None:
         raise Conflict("duplicate_key", messages.RELATION_EXISTS, field=TARGET_FIELD)
+
+
+def is_open_blocker(
+    blocker: type[Ticket] = Ticket, state: type[WorkflowState] = WorkflowState
+) -> ColumnElement[bool]:
+    """The condition that a relation is that of an open, live blocker in a live project."""
+    return and_(
+        TicketRelation.type == RelationType.BLOCKS.value,
+        blocker.deleted_at.is_(None),
+        in_live_projects(blocker),
+        state.category != StateCategory.DONE.value,
+    )
 
 
 def _check_no_cycle(source: Ticket, target: Ticket) -> None:

@@ -1,12 +1,13 @@
 """Stalled bots: those that hold an open ticket and have been silent on it for STALLED_MINUTES.
 
 Nothing is stored for this: the audit log has the bot's last event on the ticket, or its assignment.
+Every ticket has at least the event of its creation, an imported one too.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import and_, func, or_, select
+from sqlalchemy import ColumnElement, and_, exists, func, or_, select
 
 from app.accounts.models import User, UserType
 from app.audit.models import AuditEvent
@@ -21,7 +22,7 @@ DEFAULT_MINUTES = 30
 _limits = {"quiet_ms": DEFAULT_MINUTES * MINUTE_MS}
 _ASSIGNING = ("ticket.assigned", "ticket.created")
 # The holder's own events on its ticket, and the assignment.
-SIGN_OF_HOLDER = and_(
+_SIGN_OF_HOLDER = and_(
     AuditEvent.ticket_id == Ticket.id,
     or_(AuditEvent.actor_user_id == Ticket.assignee_user_id, AuditEvent.event_type.in_(_ASSIGNING)),
 )
@@ -43,18 +44,30 @@ def last_signs() -> AnySelect:
         select(
             Ticket.id,
             Ticket.assignee_user_id.label("who"),
-            # An imported ticket has no event of its assignment.
-            func.coalesce(func.max(AuditEvent.created_at), Ticket.updated_at).label("at"),
+            func.max(AuditEvent.created_at).label("at"),
         )
         .join(User, and_(User.id == Ticket.assignee_user_id, User.type == UserType.BOT.value))
         .join(WorkflowState, WorkflowState.id == Ticket.state_id)
-        .outerjoin(AuditEvent, SIGN_OF_HOLDER)
+        .join(AuditEvent, _SIGN_OF_HOLDER)
         .where(
             Ticket.deleted_at.is_(None),
             in_live_projects(),
             WorkflowState.category != StateCategory.DONE.value,
         )
-        .group_by(Ticket.id, Ticket.assignee_user_id, Ticket.updated_at)
+        .group_by(Ticket.id, Ticket.assignee_user_id)
+    )
+
+
+def has_stalled_bot() -> ColumnElement[bool]:
+    """An open ticket of a stalled bot; the same rule as ``last_signs``, for filters."""
+    bots = select(User.id).where(User.type == UserType.BOT.value)
+    signs = exists(
+        select(AuditEvent.id).where(_SIGN_OF_HOLDER, AuditEvent.created_at > threshold())
+    )
+    return (
+        Ticket.assignee_user_id.in_(bots)
+        & (WorkflowState.category != StateCategory.DONE.value)
+        & ~signs
     )
 
 

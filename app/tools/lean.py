@@ -159,7 +159,7 @@ def _short_rows(rows: Sequence[AnyRow]) -> list[dict[str, Any]]:
 def _stalled_rows(rows: Sequence[AnyRow]) -> list[dict[str, Any]]:
     since = stalled_bots.silent([row.id for row in rows])
     return [
-        # Without an event, as after an import, the time of the last change stands for it.
+        # The bot may have acted since the tickets were read.
         {**_short_row(row), "silent_since": _minute(since.get(row.id, row.updated_at))}
         for row in rows
     ]

@@ -146,7 +146,7 @@ def _listed(call: ToolCall, filters: dict[str, Any]) -> dict[str, Any]:
     if call["stalled"]:
         since = stalled_bots.silent([row["id"] for row in page.data])
         for row in page.data:
-            # Without an event, as after an import, the time of the last change stands for it.
+            # The bot may have acted since the tickets were read.
             row["silent_since"] = iso(since[row["id"]]) if row["id"] in since else row["updated_at"]
     return rows(page.envelope, with_body=with_body, may_be_empty=read.MAY_BE_EMPTY)
 
