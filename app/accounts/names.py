@@ -14,6 +14,8 @@ from app.database.session import session
 
 USERNAME_LENGTH = 64
 USERNAME_PATTERN = re.compile(r"[a-z0-9][a-z0-9._-]{1,63}")
+# Numbers that are tried to tell a new name from those that are taken.
+NAMES_TRIED = 100
 # Words that stand for somebody else where a user is named.
 RESERVED = frozenset({"me", "none", "next", "unassigned"})
 
@@ -48,6 +50,12 @@ def looked_up(value: str) -> str:
 def is_taken(username: str) -> bool:
     """Whether a user of either kind has this username; deactivated users keep theirs."""
     return session.scalar(select(User.id).where(User.username == username)) is not None
+
+
+def free_username(base: str) -> str | None:
+    """``base``, or the first of ``base-2``, ``base-3`` and so on that nobody has; None if none."""
+    numbered = (f"{base}-{number}" for number in range(2, NAMES_TRIED))
+    return next((name for name in (base, *numbered) if not is_taken(name)), None)
 
 
 def in_use(username: str) -> str:

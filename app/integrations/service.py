@@ -33,8 +33,6 @@ FORGE_NAMES = {
 }
 MIN_SECRET_BYTES, MAX_SECRET_LENGTH = 16, 1024
 MAX_INTEGRATIONS = 100
-# Bots whose names differ by a number only.
-MAX_NUMBERED_BOTS = 100
 _NOT_IN_USERNAME = re.compile(r"[^a-z0-9]+")
 
 
@@ -178,7 +176,7 @@ def create_connection(
         raise Conflict("invariant_violation", message)
     bot = bots.create_bot(
         actor,
-        username=_free_username(name, Forge(forge)),
+        username=_bot_username(name, Forge(forge)),
         mode=BotMode.WRITE.value,
         settings=settings,
         display_name=name,
@@ -227,15 +225,13 @@ def _secret(given: str | None) -> str:
     return given
 
 
-def _free_username(name: str, forge: Forge) -> str:
+def _bot_username(name: str, forge: Forge) -> str:
     """A username made of the name, with a number if it is taken."""
     word = _NOT_IN_USERNAME.sub("-", name.casefold()).strip("-")[:40].strip("-")
-    base = f"bot-{word or forge.value}"
-    for number in range(1, MAX_NUMBERED_BOTS):
-        username = base if number == 1 else f"{base}-{number}"
-        if not names.is_taken(username):
-            return username
-    raise InvalidField("name", "taken", messages.USE_ANOTHER_NAME)
+    username = names.free_username(f"bot-{word or forge.value}")
+    if username is None:
+        raise InvalidField("name", "taken", messages.USE_ANOTHER_NAME)
+    return username
 
 
 def _moves(given: list[dict[str, str]], project_ids: list[str]) -> dict[str, str]:

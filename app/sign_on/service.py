@@ -32,9 +32,6 @@ from app.sign_on.requests import ProviderFailure
 from app.sign_on.tokens import Claims, TokenRefused
 
 CALLBACK = "/login/oidc/callback"
-# Names that are tried before a random one.
-NAMES_TRIED = 50
-
 MESSAGES = {
     "begin": messages.NOT_STARTED_HERE,
     "provider": messages.NO_RESPONSE,
@@ -297,8 +294,4 @@ def _free_username(wished: str) -> str:
     base = "".join(letters).strip("._-")[: names.USERNAME_LENGTH - 8]
     if not names.USERNAME_PATTERN.fullmatch(base) or base in names.RESERVED:
         base = "person"
-    for number in range(1, NAMES_TRIED):
-        name = base if number == 1 else f"{base}-{number}"
-        if not names.is_taken(name):
-            return name
-    return f"{base}-{ids.new_id()[-7:]}"
+    return names.free_username(base) or f"{base}-{ids.new_id()[-7:]}"
