@@ -21,12 +21,15 @@ from app.core.actor import Access, Actor, ActorKind, Peer, operation
 from app.core.clock import MINUTE_MS, now_ms
 from app.core.errors import Conflict, InvalidField, NotFound
 from app.database import encryption
+from app.database.encryption import SecretColumn
 from app.database.session import reading, run_write, session
 
 # A secret that waits for its first code is forgotten after this.
 SET_UP_MS = 10 * MINUTE_MS
 RECOVERY_CODES = 10
 CODE_LENGTH = 64
+# The secrets that are confirmed.
+SECRETS = SecretColumn(SecondFactor, "second factor")
 
 T = TypeVar("T")
 
@@ -129,7 +132,7 @@ def confirm(actor: Actor, *, code: str) -> list[str]:
         raise Conflict("invariant_violation", messages.TOTP_NOT_SET_UP)
     if not _is_code(factor, secret, _plain(code)):
         raise _wrong_code()
-    factor.sealed_secret = sealed(actor.id, secret)
+    factor.sealed_secret = SECRETS.encrypt(actor.id, secret)
     factor.enabled_at = now_ms()
     session.flush()
     _record(actor, actor.id, "user.totp_enabled")
@@ -228,7 +231,7 @@ def accepts(user: User, code: str) -> bool:
     factor = session.get(SecondFactor, user.id, with_for_update=True, populate_existing=True)
     if factor is None or factor.enabled_at is None:
         return False
-    plain, secret = _plain(code), opened(factor)
+    plain, secret = _plain(code), SECRETS.decrypt(factor)
     is_code = secret is not None and _is_code(factor, secret, plain)
     return is_code or _is_recovery_code(user, plain)
 
@@ -307,35 +310,6 @@ def _wrong_code() -> InvalidField:
     return InvalidField("code", "incorrect", messages.CODE_INCORRECT)
 
 
-def opened(factor: SecondFactor) -> bytes | None:
-    """The secret; None where it was encrypted under another SECRET_KEY."""
-    return encryption.decrypt_or_none(factor.sealed_secret, _context(factor.user_id))
-
-
-def under_previous_key(factor: SecondFactor) -> bool:
-    """Whether only SECRET_KEY_PREVIOUS decrypts the secret."""
-    return encryption.is_under_previous_key(factor.sealed_secret, _context(factor.user_id))
-
-
-def seal_anew(user_id: str) -> bool:
-    """Encrypt the secret under the current SECRET_KEY; False where no known key decrypts it."""
-    factor = session.get(SecondFactor, user_id, with_for_update=True)
-    if factor is None:
-        return True
-    secret = opened(factor)
-    if secret is not None:
-        factor.sealed_secret = sealed(user_id, secret)
-    return secret is not None
-
-
-def sealed(user_id: str, secret: bytes) -> bytes:
-    return encryption.encrypt(secret, _context(user_id))
-
-
-def _context(user_id: str) -> str:
-    return f"second factor:{user_id}"
-
-
 def _set_up_context(actor: Actor) -> str:
     """Until it is confirmed, a secret is of the session that made it."""
-    return f"{_context(actor.id)}:set up by {actor.session_id}"
+    return f"{SECRETS.context_of(actor.id)}:set up by {actor.session_id}"

@@ -1,7 +1,6 @@
 """flask rotate-secret-key, and counting the stored secrets that a key opens."""
 
 import sys
-from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -17,6 +16,7 @@ from app.audit.checkpoints import AuditCheckpoint
 from app.commands import messages, server_stopped
 from app.core.clock import iso
 from app.database import idempotency
+from app.database.encryption import SecretColumn
 from app.database.session import reading, run_write, session
 from app.environment import replace_kept_secret
 from app.http.current import current_settings
@@ -31,15 +31,17 @@ _ENABLED = SecondFactor.enabled_at.is_not(None)
 
 def lost_secrets() -> int:
     """How many webhooks and integrations have a secret that neither configured key opens."""
-    of_webhooks = [webhooks.opened(one) for one in session.scalars(select(Webhook))]
-    of_forges = [integrations.opened(one) for one in session.scalars(select(CodeConnection))]
+    of_webhooks = [webhooks.SECRETS.decrypt(one) for one in session.scalars(select(Webhook))]
+    of_forges = [
+        integrations.SECRETS.decrypt(one) for one in session.scalars(select(CodeConnection))
+    ]
     return (of_webhooks + of_forges).count(None)
 
 
 def lost_second_factors() -> int:
     """How many people have a second factor whose secret neither configured key opens."""
     factors = session.scalars(select(SecondFactor).where(_ENABLED))
-    return sum(second_factor.opened(one) is None for one in factors)
+    return sum(second_factor.SECRETS.decrypt(one) is None for one in factors)
 
 
 def under_previous_key() -> int:
@@ -48,9 +50,9 @@ def under_previous_key() -> int:
     of_forges = session.scalars(select(CodeConnection))
     of_people = session.scalars(select(SecondFactor).where(_ENABLED))
     return (
-        sum(map(webhooks.under_previous_key, of_webhooks))
-        + sum(map(integrations.under_previous_key, of_forges))
-        + sum(map(second_factor.under_previous_key, of_people))
+        sum(map(webhooks.SECRETS.is_under_previous_key, of_webhooks))
+        + sum(map(integrations.SECRETS.is_under_previous_key, of_forges))
+        + sum(map(second_factor.SECRETS.is_under_previous_key, of_people))
     )
 
 
@@ -101,31 +103,31 @@ def _sign_anew() -> None:
             run_write(partial(sign, sequence))
 
 
-def _seal_anew(keys: Select[str], label: str, seal: Callable[[str], bool]) -> tuple[int, int]:
-    """Seal the secrets of these rows anew; how many there are, and how many no key opens."""
+def _encrypt_anew(rows: Select[str], label: str, secrets: SecretColumn) -> tuple[int, int]:
+    """Encrypt the secrets of these rows anew; how many there are, and how many no key opens."""
     with reading():
-        found = sorted(session.scalars(keys))
+        found = sorted(session.scalars(rows))
     lost = 0
     with click.progressbar(found, label=label, file=sys.stderr) as bar:
-        for key in bar:
-            lost += not run_write(partial(seal, key))
+        for row_id in bar:
+            lost += not run_write(partial(secrets.encrypt_anew, row_id))
     return len(found), lost
 
 
 def _reencrypt_all() -> None:
-    count, lost = _seal_anew(select(Webhook.id), messages.ENCRYPTING_WEBHOOKS, webhooks.seal_anew)
+    count, lost = _encrypt_anew(select(Webhook.id), messages.ENCRYPTING_WEBHOOKS, webhooks.SECRETS)
     click.echo(messages.webhooks_encrypted(count - lost))
     if lost:
         click.echo(messages.webhooks_lost(lost))
-    _, unread = _seal_anew(
-        select(CodeConnection.id), messages.ENCRYPTING_INTEGRATIONS, integrations.seal_anew
+    _, unread = _encrypt_anew(
+        select(CodeConnection.id), messages.ENCRYPTING_INTEGRATIONS, integrations.SECRETS
     )
     if unread:
         click.echo(messages.integrations_lost(unread))
-    count, lost = _seal_anew(
+    count, lost = _encrypt_anew(
         select(SecondFactor.user_id).where(_ENABLED),
         messages.ENCRYPTING_FACTORS,
-        second_factor.seal_anew,
+        second_factor.SECRETS,
     )
     click.echo(messages.factors_encrypted(count - lost))
     if lost:

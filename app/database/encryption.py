@@ -5,12 +5,16 @@ SECRET_KEY, a random nonce and the ciphertext. Values of the first release have 
 """
 
 import os
+from dataclasses import dataclass
+from typing import Any
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from flask import current_app
+
+from app.database.session import session
 
 FORMAT = b"dkt\x01"
 KEY_ID_BYTES = 4
@@ -53,6 +57,47 @@ def is_under_previous_key(sealed: bytes, context: str) -> bool:
         return _opened(sealed, context)[0] != _secrets()[0]
     except InvalidTag:
         return False
+
+
+@dataclass(frozen=True, slots=True)
+class SecretColumn:
+    """The column ``sealed_secret`` of a table; the context of each value has the id of its row."""
+
+    table: type[Any]
+    context: str
+
+    def context_of(self, row_id: str) -> str:
+        return f"{self.context}:{row_id}"
+
+    def encrypt(self, row_id: str, secret: bytes) -> bytes:
+        return encrypt(secret, self.context_of(row_id))
+
+    def decrypt(self, row: Any) -> bytes | None:
+        """The secret; None where it was encrypted under another SECRET_KEY.
+
+        It does not raise, so that one such row does not stop work on the others.
+        """
+        return decrypt_or_none(row.sealed_secret, self._context_in(row))
+
+    def is_under_previous_key(self, row: Any) -> bool:
+        """Whether only SECRET_KEY_PREVIOUS decrypts the secret."""
+        return is_under_previous_key(row.sealed_secret, self._context_in(row))
+
+    def encrypt_anew(self, row_id: str) -> bool:
+        """Encrypt under the current SECRET_KEY; False where no known key decrypts the secret.
+
+        No event is recorded, as the secret stays the same. True for a row that is gone.
+        """
+        row = session.get(self.table, row_id, with_for_update=True)
+        if row is None:
+            return True
+        secret = self.decrypt(row)
+        if secret is not None:
+            row.sealed_secret = self.encrypt(row_id, secret)
+        return secret is not None
+
+    def _context_in(self, row: Any) -> str:
+        return self.context_of(self.table.__mapper__.primary_key_from_instance(row)[0])
 
 
 def _opened(sealed: bytes, context: str) -> tuple[str, bytes]:

@@ -64,7 +64,7 @@ def _signed(connection_id: str, request: Request, body: bytes) -> CodeConnection
     """The connection, if the delivery is signed with its secret; raises NotFound."""
     canonical = as_uuid(connection_id)
     connection = session.get(CodeConnection, canonical) if canonical else None
-    secret = service.opened(connection) if connection else None
+    secret = service.SECRETS.decrypt(connection) if connection else None
     # What is not there takes as long as what is.
     forge = Forge(connection.forge) if connection else Forge.GITHUB
     is_signed = signatures.is_signed(forge, secret or signatures.NO_SECRET, request.headers, body)

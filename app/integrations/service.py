@@ -17,7 +17,7 @@ from app.core.actor import Access, Actor, operation
 from app.core.clock import iso, iso_or_none
 from app.core.errors import Conflict, InvalidField, NotFound
 from app.core.ids import as_uuid
-from app.database import encryption
+from app.database.encryption import SecretColumn
 from app.database.pagination import Page, page
 from app.database.session import session
 from app.database.versions import apply_changes, touch
@@ -33,6 +33,7 @@ FORGE_NAMES = {
 }
 MIN_SECRET_BYTES, MAX_SECRET_LENGTH = 16, 1024
 MAX_INTEGRATIONS = 100
+SECRETS = SecretColumn(CodeConnection, "integration")
 _NOT_IN_USERNAME = re.compile(r"[^a-z0-9]+")
 
 
@@ -103,37 +104,6 @@ def _target(connection_id: str) -> Target:
     return Target("integration", connection_id)
 
 
-def _context(connection_id: str) -> str:
-    return f"integration:{connection_id}"
-
-
-def sealed(connection_id: str, secret: str) -> bytes:
-    """The secret, encrypted for the database."""
-    return encryption.encrypt(secret.encode(), _context(connection_id))
-
-
-def opened(connection: CodeConnection) -> bytes | None:
-    """The secret; None where it was encrypted under another SECRET_KEY."""
-    return encryption.decrypt_or_none(connection.sealed_secret, _context(connection.id))
-
-
-def under_previous_key(connection: CodeConnection) -> bool:
-    """Whether only SECRET_KEY_PREVIOUS decrypts the secret."""
-    return encryption.is_under_previous_key(connection.sealed_secret, _context(connection.id))
-
-
-def seal_anew(connection_id: str) -> bool:
-    """Encrypt the secret under the current SECRET_KEY; False where no known key decrypts it."""
-    connection = session.get(CodeConnection, connection_id, with_for_update=True)
-    if connection is None:
-        return True
-    secret = opened(connection)
-    if secret is not None:
-        connection.sealed_secret = sealed(connection.id, secret.decode())
-        session.flush()
-    return secret is not None
-
-
 @operation(Access.HUMAN)
 def list_connections(actor: Actor, *, base_url: str, limit: int, cursor: str | None) -> Page:
     return page(
@@ -192,7 +162,7 @@ def create_connection(
         id=identifier,
         name=name,
         forge=forge,
-        sealed_secret=sealed(identifier, secret),
+        sealed_secret=SECRETS.encrypt(identifier, secret.encode()),
         bot_user_id=bot.id,
         on_merge=moves,
         created_by_user_id=actor.id,
@@ -299,7 +269,7 @@ def rotate_secret(
     """Replace the secret at once, by the given one or a new one; raises NotFound, InvalidField."""
     connection = find(connection_id, lock=True)
     replacement = _secret(secret)
-    connection.sealed_secret = sealed(connection.id, replacement)
+    connection.sealed_secret = SECRETS.encrypt(connection.id, replacement.encode())
     touch(connection)
     session.flush()
     record(actor, "integration.secret_rotated", _target(connection.id))

@@ -19,7 +19,7 @@ from app.tickets.models import Ticket
 from app.webhooks import chats, messages
 from app.webhooks.chats import ChatMessage, message
 from app.webhooks.models import Webhook, WebhookForm
-from app.webhooks.service import opened
+from app.webhooks.service import SECRETS
 
 TEST_EVENT = "webhook.test"
 CONTENT_TYPE = "application/json; charset=utf-8"
@@ -123,7 +123,7 @@ def attempt_of(
         number,
         webhook.id,
         webhook.url,
-        opened(webhook),
+        SECRETS.decrypt(webhook),
         event,
         form,
         None if form is WebhookForm.JSON else told,

@@ -10,7 +10,7 @@ from app.core.actor import Access, Actor, operation
 from app.core.clock import iso, iso_or_none
 from app.core.errors import Conflict, InvalidField, NotFound
 from app.core.ids import as_uuid
-from app.database import encryption
+from app.database.encryption import SecretColumn
 from app.database.locks import Lock, acquire
 from app.database.pagination import Page, page
 from app.database.session import session
@@ -18,6 +18,8 @@ from app.database.versions import apply_changes, touch
 from app.projects.loaders import listed_projects
 from app.webhooks import messages, pending, rules
 from app.webhooks.models import Webhook, WebhookForm
+
+SECRETS = SecretColumn(Webhook, "webhook")
 
 
 def find(webhook_id: str, *, lock: bool = False) -> Webhook:
@@ -48,42 +50,6 @@ def webhook_json(webhook: Webhook) -> dict[str, Any]:
         "form": webhook.form,
         "project_ids": webhook.project_ids,
     }
-
-
-def sealed(webhook_id: str, secret: str) -> bytes:
-    """The secret, encrypted for the database."""
-    return encryption.encrypt(secret.encode(), _context(webhook_id))
-
-
-def opened(webhook: Webhook) -> bytes | None:
-    """The key of the signatures; None where it was encrypted under another SECRET_KEY.
-
-    It does not raise, so that one such webhook does not stop deliveries to the others.
-    """
-    return encryption.decrypt_or_none(webhook.sealed_secret, _context(webhook.id))
-
-
-def under_previous_key(webhook: Webhook) -> bool:
-    """Whether only SECRET_KEY_PREVIOUS decrypts the secret."""
-    return encryption.is_under_previous_key(webhook.sealed_secret, _context(webhook.id))
-
-
-def seal_anew(webhook_id: str) -> bool:
-    """Encrypt the secret under the current SECRET_KEY; False where no known key decrypts it.
-
-    No event is recorded, as the secret stays the same. True for a webhook that is gone.
-    """
-    webhook = session.get(Webhook, webhook_id, with_for_update=True)
-    if webhook is None:
-        return True
-    secret = opened(webhook)
-    if secret is not None:
-        webhook.sealed_secret = sealed(webhook.id, secret.decode())
-    return secret is not None
-
-
-def _context(webhook_id: str) -> str:
-    return f"webhook:{webhook_id}"
 
 
 @operation(Access.HUMAN)
@@ -128,7 +94,7 @@ def create_webhook(
     webhook = Webhook(
         id=identifier,
         url=url,
-        sealed_secret=sealed(identifier, secret),
+        sealed_secret=SECRETS.encrypt(identifier, secret.encode()),
         event_types=types,
         is_active=is_active,
         created_by_user_id=actor.id,
@@ -178,7 +144,7 @@ def update_webhook(
     if "event_types" in fields:
         fields["event_types"] = rules.event_types(fields["event_types"])
     if secret is not None:
-        webhook.sealed_secret = sealed(webhook.id, rules.secret(secret))
+        webhook.sealed_secret = SECRETS.encrypt(webhook.id, rules.secret(secret).encode())
         touch(webhook)
     changed = apply_changes(webhook, fields)
     session.flush()

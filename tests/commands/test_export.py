@@ -262,7 +262,7 @@ def test_second_factors_need_the_secret_key(app, filled, flask, tmp_path):
     with app.app_context():
         factor = SecondFactor(
             user_id=filled.ada.user_id,
-            sealed_secret=second_factor.sealed(filled.ada.user_id, b"secret"),
+            sealed_secret=second_factor.SECRETS.encrypt(filled.ada.user_id, b"secret"),
             created_at=0,
             enabled_at=1,
             last_step=0,

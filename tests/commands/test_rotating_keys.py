@@ -9,9 +9,9 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from app import create_app
 from app.accounts import second_factor
 from app.accounts.models import SecondFactor
-from app.commands import secrets as command
 from app.config import Settings, SettingsError
 from app.database import encryption
+from app.database.encryption import SecretColumn
 from app.database.locks import sole_use_of
 from app.database.session import reading, run_write, session
 from app.integrations import service as integrations
@@ -50,7 +50,8 @@ def as_if_replaced(app, monkeypatch):
 def opened(app):
     with app.app_context(), reading():
         return {
-            row.id: (webhooks.opened(row) or b"").decode() for row in session.query(Webhook).all()
+            row.id: (webhooks.SECRETS.decrypt(row) or b"").decode()
+            for row in session.query(Webhook).all()
         }
 
 
@@ -67,7 +68,7 @@ def test_secrets_of_integrations_are_sealed_anew_too(app, cast, as_if_replaced, 
     app.config["SECRET_KEY_FALLBACKS"] = []
     with app.app_context(), reading():
         (row,) = session.query(CodeConnection).all()
-        assert (integrations.opened(row) or b"").decode() == secret
+        assert (integrations.SECRETS.decrypt(row) or b"").decode() == secret
 
 
 def test_what_was_sealed_before_opens_and_is_sealed_anew(app, hooks, as_if_replaced, flask):
@@ -84,17 +85,17 @@ def test_what_was_sealed_before_opens_and_is_sealed_anew(app, hooks, as_if_repla
 def test_an_interrupted_rotation_goes_on(app, hooks, as_if_replaced, flask, monkeypatch):
     done = []
 
-    def stops_in_the_middle(webhook_id):
+    def stops_in_the_middle(column, row_id):
         if len(done) == 1:
             raise KeyboardInterrupt
-        done.append(webhook_id)
-        return seal_anew(webhook_id)
+        done.append(row_id)
+        return encrypt_anew(column, row_id)
 
-    seal_anew = webhooks.seal_anew
-    monkeypatch.setattr(command.webhooks, "seal_anew", stops_in_the_middle)
+    encrypt_anew = SecretColumn.encrypt_anew
+    monkeypatch.setattr(SecretColumn, "encrypt_anew", stops_in_the_middle)
     flask("rotate-secret-key", code=1)
     assert opened(app) == hooks
-    monkeypatch.setattr(command.webhooks, "seal_anew", seal_anew)
+    monkeypatch.setattr(SecretColumn, "encrypt_anew", encrypt_anew)
     flask("rotate-secret-key")
     app.config["SECRET_KEY_FALLBACKS"] = []
     assert opened(app) == hooks
@@ -210,7 +211,7 @@ def factor(app, cast):
     secret = b"a secret of 20 bytes"
 
     def work():
-        sealed = second_factor.sealed(cast.ada.user_id, secret)
+        sealed = second_factor.SECRETS.encrypt(cast.ada.user_id, secret)
         row = SecondFactor(
             user_id=cast.ada.user_id, sealed_secret=sealed, created_at=0, enabled_at=1, last_step=0
         )
@@ -223,7 +224,7 @@ def factor(app, cast):
 
 def secret_of_factor(app):
     with app.app_context(), reading():
-        return second_factor.opened(session.query(SecondFactor).one())
+        return second_factor.SECRETS.decrypt(session.query(SecondFactor).one())
 
 
 def test_second_factors_are_sealed_anew(app, factor, as_if_replaced, flask):

@@ -164,12 +164,16 @@ def _store(connection: Connection, source: Export, *, keep_secrets: bool) -> Non
                 raise click.ClickException(messages.rows_wrong(table.name))
 
 
+def _random_secret() -> bytes:
+    return os.urandom(32).hex().encode()
+
+
 def _without_forge_secret(row: dict[str, Any]) -> dict[str, Any]:
     """The row of an integration, with a random secret in place of one of another key."""
-    return {**row, "sealed_secret": integrations.sealed(row["id"], os.urandom(32).hex())}
+    return {**row, "sealed_secret": integrations.SECRETS.encrypt(row["id"], _random_secret())}
 
 
 def _without_secret(row: dict[str, Any]) -> dict[str, Any]:
     """The row of a webhook, inactive and with a random secret in place of one of another key."""
-    sealed = webhooks.sealed(row["id"], os.urandom(32).hex())
+    sealed = webhooks.SECRETS.encrypt(row["id"], _random_secret())
     return {**row, "is_active": False, "sealed_secret": sealed}
