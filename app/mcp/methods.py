@@ -32,7 +32,7 @@ from app.mcp.jsonrpc import (
     tool_result,
 )
 from app.mcp.parameters import CLIENT_REQUEST_ID, IDEMPOTENCY_KEY
-from app.mcp.registry import DETAIL, FULL, EndpointConfig, Resource, Tool, ToolCall, WithLog
+from app.mcp.registry import DETAIL, FULL, EndpointConfig, Resource, Tool, ToolCall, LogWrites
 
 log = logging.getLogger(__name__)
 
@@ -175,16 +175,16 @@ def read_resource(call: MethodCall) -> dict[str, Any]:
         raise ProtocolError(INVALID_PARAMS, messages.URI_NOT_A_STRING, status=call.error_status)
     require(call.config.catalog.lane(uri))
     status = "ok"
-    with_log: WithLog = []
+    log_writes: LogWrites = []
     try:
         with reading():
-            content = call.config.catalog.read(call.actor, uri, with_log)
+            content = call.config.catalog.read(call.actor, uri, log_writes)
     except (InvalidCredentials, Unavailable):
         raise
     except DomainError as error:
         status = error.code
         # Nothing was read.
-        with_log.clear()
+        log_writes.clear()
         raise ProtocolError(
             INVALID_PARAMS if call.is_modern else RESOURCE_NOT_FOUND,
             error.message,
@@ -194,8 +194,8 @@ def read_resource(call: MethodCall) -> dict[str, Any]:
     finally:
         shown = scrub(uri.replace("\x00", ""))[:URI_LENGTH]
         target, payload = Target("resource"), {"uri": shown, "result_status": status}
-        with_log.append(lambda: record(call.actor, RESOURCE_READ, target, **payload))
-        if not recording(RESOURCE_READ, lambda: [write() for write in with_log]):
+        log_writes.append(lambda: record(call.actor, RESOURCE_READ, target, **payload))
+        if not recording(RESOURCE_READ, lambda: [write() for write in log_writes]):
             current_g().reads_lost = call.actor.id
     return {"contents": [{"uri": uri, **content.json}]}
 
@@ -264,7 +264,7 @@ class Invocation:
     actor: Actor = ANONYMOUS
     # The full answer, once there is one.
     answer: dict[str, Any] = field(default_factory=dict)
-    with_log: WithLog = field(default_factory=list)
+    log_writes: LogWrites = field(default_factory=list)
 
     def run(self) -> dict[str, Any]:
         """Call the tool and log it; a refusal of the domain is a result too.
@@ -323,13 +323,13 @@ class Invocation:
                 message=message,
                 took=took,
                 # A call that failed showed nothing.
-                also=self.with_log if status == tool_log.OK else (),
+                log_writes=self.log_writes if status == tool_log.OK else (),
                 noted=noted,
                 ticket_id=self.config.catalog.ticket_of(self.actor, self.arguments, about),
             )
             self.config.calls.do(entry)
 
-        if not or_orphaned("bot.tool_invoked", write) and self.with_log:
+        if not or_orphaned("bot.tool_invoked", write) and self.log_writes:
             current_g().reads_lost = self.actor.id
 
     def _resolve(self) -> Actor:
@@ -357,8 +357,8 @@ class Invocation:
         is_full = arguments.pop(DETAIL.name, None) == FULL
         key = arguments.pop(IDEMPOTENCY_KEY.name, None)
         # A unit of work can run again.
-        self.with_log.clear()
-        call = ToolCall(actor, arguments, self.with_log, is_full)
+        self.log_writes.clear()
+        call = ToolCall(actor, arguments, self.log_writes, is_full)
         if key is None:
             answer = self.answer = self._answer(tool, call)
         else:

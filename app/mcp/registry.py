@@ -26,7 +26,7 @@ DETAIL = choice("detail", (LEAN, FULL), "full: all fields and ids.")
 
 
 # What is written with the row or event that logs a call: reads write nothing themselves.
-WithLog = list[Callable[[], object]]
+LogWrites = list[Callable[[], object]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class ToolCall:
 
     actor: Actor
     arguments: Mapping[str, Any]
-    with_log: WithLog = field(default_factory=list)
+    log_writes: LogWrites = field(default_factory=list)
     # Whether the answer is shown with all fields.
     is_full: bool = False
 
@@ -183,7 +183,7 @@ class ResourceKind:
     # The resources that are listed before all others.
     first: Callable[[Actor], list[Resource]]
     # Takes the address without the prefix; raises NotFound, Gone or InvalidField.
-    read: Callable[[Actor, str, WithLog], str | ResourceContent]
+    read: Callable[[Actor, str, LogWrites], str | ResourceContent]
     # Where it is read.
     lane: Lane = Lane.LOOP
 
@@ -271,11 +271,11 @@ class Catalog:
         lanes = (kind.lane for kind in self.kinds if uri.startswith(kind.prefix))
         return max(lanes, default=Lane.LOOP)
 
-    def read(self, actor: Actor, uri: str, with_log: WithLog) -> ResourceContent:
+    def read(self, actor: Actor, uri: str, log_writes: LogWrites) -> ResourceContent:
         """A resource, in a unit of work; raises NotFound, Gone or InvalidField."""
         for kind in self.kinds:
             if uri.startswith(kind.prefix):
-                found = kind.read(actor, uri.removeprefix(kind.prefix), with_log)
+                found = kind.read(actor, uri.removeprefix(kind.prefix), log_writes)
                 return ResourceContent(MARKDOWN, found) if isinstance(found, str) else found
         raise NotFound("resource", uri)
 

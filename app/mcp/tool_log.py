@@ -109,7 +109,7 @@ class Entry:
     duration_ms: int
     request_id: str | None
     # What else is written with the row.
-    also: tuple[Callable[[], object], ...] = ()
+    log_writes: tuple[Callable[[], object], ...] = ()
     annotations: Annotations = field(default_factory=Annotations)
     # The ticket that the call was about.
     ticket_id: str | None = None
@@ -123,7 +123,7 @@ def entry(
     status: str,
     message: str | None,
     took: float,
-    also: Iterable[Callable[[], object]] = (),
+    log_writes: Iterable[Callable[[], object]] = (),
     noted: Annotations | None = None,
     ticket_id: str | None = None,
 ) -> Entry:
@@ -139,7 +139,7 @@ def entry(
         scrub(message.replace("\x00", ""))[:MESSAGE_LENGTH] if message else None,
         round(took * 1000),
         request_id.get(),
-        tuple(also),
+        tuple(log_writes),
         noted or Annotations(),
         ticket_id,
     )
@@ -152,7 +152,7 @@ def writer() -> GroupCommit[Entry]:
 
 def write(logged: Entry) -> None:
     """Write the row and the event in the current transaction."""
-    for work in logged.also:
+    for work in logged.log_writes:
         work()
     identifier = ids.new_id()
     _INSERT.all(

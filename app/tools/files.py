@@ -14,7 +14,7 @@ from app.files.listing import FILES, files_json
 from app.files.models import StoredFile
 from app.files.store import ContentMissing, store_of
 from app.http.current import current_settings
-from app.mcp.registry import Resource, ResourceContent, ResourceKind, WithLog
+from app.mcp.registry import Resource, ResourceContent, ResourceKind, LogWrites
 from app.tickets.models import Comment
 from app.tools import messages
 
@@ -53,7 +53,7 @@ def shown(file: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def read_file(actor: Actor, file_id: str, _: WithLog) -> ResourceContent:
+def read_file(actor: Actor, file_id: str, _: LogWrites) -> ResourceContent:
     """An image, small if it is a large one, or a short text; raises InvalidField for another."""
     seen = service.get_file(actor, file_id)
     file = seen.file

@@ -25,7 +25,7 @@ def history(call: ToolCall, ticket_id: str) -> dict[str, Any]:
     page = list_ticket_activity(
         call.actor, ticket_id, limit=EVENTS_SHOWN, cursor=call["cursor"], since=call["since"]
     )
-    keep_seen(call.with_log, call.actor, events_seen(page.data))
+    keep_seen(call.log_writes, call.actor, events_seen(page.data))
     values = [value for row in page.data for value in _values(row["payload"])]
     names = usernames_of(values)
     rows = [_row(row, names) for row in page.data]

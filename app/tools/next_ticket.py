@@ -84,7 +84,7 @@ def claim_next(call: ToolCall) -> dict[str, Any]:
         service.transition_ticket(actor, ticket, state_id=state_id)
     shown = comments.newest(ticket.id, COMMENTS_SHOWN)
     keep(
-        call.with_log,
+        call.log_writes,
         reading,
         version=ticket.updated_at,
         comments=shown,

@@ -15,7 +15,7 @@ from app.database.session import AnyRow
 from app.http.current import current_g
 from app.inbox import unread
 from app.inbox.unread import Reading
-from app.mcp.registry import ToolCall, WithLog
+from app.mcp.registry import ToolCall, LogWrites
 from app.tickets import read
 from app.tickets.read import FoundTicket, TicketShape
 from app.wiki.models import WikiPage
@@ -34,7 +34,7 @@ def read_ticket(actor: Actor, reference: str) -> tuple[FoundTicket, Reading]:
 
 
 def keep(
-    with_log: WithLog,
+    log_writes: LogWrites,
     reading: Reading,
     *,
     version: int | None = None,
@@ -54,14 +54,14 @@ def keep(
         if are_all:
             parts.append(seen)
         else:
-            with_log.append(partial(bot_reads.store, reading.user_id, seen))
+            log_writes.append(partial(bot_reads.store, reading.user_id, seen))
     store = partial(bot_reads.store, read_at=reading.read_at, marks=reading.marks)
-    with_log.extend(partial(store, reading.user_id, one) for one in parts)
+    log_writes.extend(partial(store, reading.user_id, one) for one in parts)
 
 
-def keep_seen(with_log: WithLog, actor: Actor, seen: Iterable[Shown]) -> None:
+def keep_seen(log_writes: LogWrites, actor: Actor, seen: Iterable[Shown]) -> None:
     """Have the log store what an answer shows besides."""
-    with_log.extend(partial(bot_reads.store, actor.id, one) for one in seen)
+    log_writes.extend(partial(bot_reads.store, actor.id, one) for one in seen)
 
 
 def note_seen(actor: Actor, seen: Iterable[Shown]) -> None:
@@ -79,9 +79,9 @@ def noting(actor: Actor, shape: TicketShape) -> TicketShape:
     return replace(shape, build=build)
 
 
-def keep_page(with_log: WithLog, actor: Actor, page: WikiPage) -> None:
+def keep_page(log_writes: LogWrites, actor: Actor, page: WikiPage) -> None:
     """Have the log store that a page was read whole."""
-    keep_seen(with_log, actor, bot_reads.page_seen(page.id, page.revision_number))
+    keep_seen(log_writes, actor, bot_reads.page_seen(page.id, page.revision_number))
 
 
 def after_write(
@@ -102,7 +102,7 @@ def _keep_change(call: ToolCall, answer: dict[str, Any], begun: Begun) -> None:
     after, part = getattr(row, kind), "ticket" if kind is VersionedKind.TICKET else "page"
     is_shown = call.is_full and answer.get("id") == row.id and "body" in answer
     if is_shown or (after != before and begun.receipt[part]["read"] == before):
-        keep_seen(call.with_log, call.actor, [Shown(SUBJECT_OF[kind](row.id), after)])
+        keep_seen(call.log_writes, call.actor, [Shown(SUBJECT_OF[kind](row.id), after)])
 
 
 def add_unread(
@@ -110,7 +110,7 @@ def add_unread(
 ) -> dict[str, Any]:
     """The answer of a write, with what others did on its ticket since the bot read that."""
     ticket_id = next((one.target.ticket_id for one in events if one.target.ticket_id), None)
-    if ticket_id is None or call.with_log:
+    if ticket_id is None or call.log_writes:
         # A call that reads, as ``next`` does, says everything itself.
         return answer
     found = unread.unread(call.actor, ticket_id)

@@ -9,7 +9,7 @@ from app.core.actor import Actor
 from app.core.errors import InvalidField, NotFound
 from app.core.ids import is_display_id
 from app.database.session import Prepared, session
-from app.mcp.registry import Resource, ResourceKind, WithLog
+from app.mcp.registry import Resource, ResourceKind, LogWrites
 from app.tickets import comments, read
 from app.tickets.models import Ticket
 from app.tools import messages
@@ -66,14 +66,14 @@ def newest_tickets(actor: Actor, limit: int) -> list[Resource]:
     ]
 
 
-def ticket_text(actor: Actor, display_id: str, with_log: WithLog) -> str:
+def ticket_text(actor: Actor, display_id: str, log_writes: LogWrites) -> str:
     if not is_display_id(display_id):
         raise NotFound("ticket", display_id)
     ticket, reading = read_ticket(actor, display_id)
     data = ticket.json()
     page = comments.list_comments(actor, ticket.id, limit=SHOWN_COMMENTS, cursor=None)
     keep(
-        with_log,
+        log_writes,
         reading,
         version=ticket.row.updated_at,
         comments=page.data,
@@ -107,7 +107,7 @@ def newest_pages(actor: Actor, limit: int) -> list[Resource]:
     ]
 
 
-def read_page(actor: Actor, slug: str, with_log: WithLog) -> str:
+def read_page(actor: Actor, slug: str, log_writes: LogWrites) -> str:
     """A wiki page as Markdown; an ambiguous slug means the global page, else the newest one."""
     slug = unquote(slug)
     try:
@@ -118,7 +118,7 @@ def read_page(actor: Actor, slug: str, with_log: WithLog) -> str:
         if meant is None:
             raise NotFound("wiki_page", slug) from None
         page = meant
-    keep_page(with_log, actor, page)
+    keep_page(log_writes, actor, page)
     return f"# {page.title}\n\n{page.body}\n"
 
 

@@ -128,7 +128,7 @@ def list_comments(call: ToolCall) -> dict[str, Any]:
     fitting = max(1, sum(length <= MAX_CHARACTERS for length in lengths))
     if fitting < len(page.data):
         page = _comments(call, ticket.id, fitting)
-    keep(call.with_log, reading, comments=page.data, are_all=page.next_cursor is None)
+    keep(call.log_writes, reading, comments=page.data, are_all=page.next_cursor is None)
     return rows(page.envelope, with_body=True)
 
 

@@ -172,7 +172,7 @@ def get_ticket(call: ToolCall) -> dict[str, Any]:
         surplus = [name for name in ("since", "cursor") if name in call.arguments]
         raise_unknown(dict.fromkeys(surplus, messages.HISTORY_INSTEAD))
     ticket, reading = read_ticket(actor, naming.ticket(call))
-    keep(call.with_log, reading, version=ticket.row.updated_at)
+    keep(call.log_writes, reading, version=ticket.row.updated_at)
     watcher_page = watchers.of_ticket(ticket.id, limit=ALL_WATCHERS, cursor=None)
     return {
         **ticket.json(),
@@ -236,9 +236,9 @@ def create_ticket(call: ToolCall) -> dict[str, Any]:
     )
     # Nobody else did anything on it.
     reading = Reading(call.actor.id, created.ticket.id, created.ticket.updated_at, marks="")
-    keep(call.with_log, reading, version=created.ticket.updated_at, comments=())
+    keep(call.log_writes, reading, version=created.ticket.updated_at, comments=())
     for child in created.children:
-        keep_seen(call.with_log, call.actor, ticket_seen(child.id, child.updated_at))
+        keep_seen(call.log_writes, call.actor, ticket_seen(child.id, child.updated_at))
     answer = ticket_json(created.ticket)
     if related:
         answer["relations"] = relations.of_ticket(call.actor, created.ticket.id)

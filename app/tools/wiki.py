@@ -139,7 +139,7 @@ def get_wiki_page(call: ToolCall) -> dict[str, Any]:
     answer = windowed(shown, offset, length)
     end = offset + len(answer["body"])
     part = (offset, end, len(shown["body"]))
-    call.with_log.append(
+    call.log_writes.append(
         partial(store_part, call.actor.id, page.id, shown["revision_number"], part)
         if part[0] or end < part[2]
         else partial(store, call.actor.id, *page_seen(page.id, shown["revision_number"]))
@@ -171,7 +171,7 @@ def create_wiki_page(call: ToolCall) -> dict[str, Any]:
     if project is not None and project.lower() != GLOBAL:
         fields["project_id"] = naming.project(call.actor, project, writing=True, in_body=True).id
     page = service.create_page(call.actor, **fields)
-    keep_page(call.with_log, call.actor, page)
+    keep_page(call.log_writes, call.actor, page)
     answer = {**service.created_json(page, fields.get("slug")), "etag": page.etag}
     if "taken_slug" in answer:
         taken = answer["taken_slug"]
