@@ -32,7 +32,7 @@ from app.mcp.jsonrpc import (
     tool_result,
 )
 from app.mcp.parameters import CLIENT_REQUEST_ID, IDEMPOTENCY_KEY
-from app.mcp.registry import DETAIL, FULL, EndpointConfig, Resource, Tool, ToolCall, LogWrites
+from app.mcp.registry import DETAIL, FULL, EndpointConfig, LogWrites, Resource, Tool, ToolCall
 
 log = logging.getLogger(__name__)
 
@@ -225,10 +225,10 @@ def get_prompt(call: MethodCall) -> dict[str, Any]:
         raise ProtocolError(INVALID_PARAMS, message, status=call.error_status)
     try:
         with reading():
-            written = prompt.written(call.actor, arguments)
+            rendered = prompt.render(call.actor, arguments)
     except NotFound as error:
         raise ProtocolError(INVALID_PARAMS, error.message, status=call.error_status) from error
-    content = {"type": "text", "text": written}
+    content = {"type": "text", "text": rendered}
     return {
         "description": prompt.description,
         "messages": [{"role": "user", "content": content}],
@@ -341,9 +341,9 @@ class Invocation:
             with reading():
                 return self._call_in_transaction(tool)
         content = run_write(lambda: self._call_in_transaction(tool))
-        if tool.afterwards is not None:
+        if tool.after_commit is not None:
             is_full = self.arguments.get(DETAIL.name) == FULL
-            content |= self.config.catalog.afterwards(tool, self.actor, content, is_full=is_full)
+            content |= self.config.catalog.after_commit(tool, self.actor, content, is_full=is_full)
         return content
 
     def _call_in_transaction(self, tool: Tool) -> dict[str, Any]:
@@ -393,7 +393,7 @@ class Invocation:
         event_ids = [one.id for one in events if one.event_type.startswith(kind)]
         if event_ids:
             content = {**content, "event_ids": event_ids}
-        return self.config.catalog.after_write(call, content, events)
+        return self.config.catalog.extend_answer(call, content, events)
 
 
 def _with_echo(content: dict[str, Any], echo: str | None) -> dict[str, Any]:

@@ -95,7 +95,7 @@ class Tool:
     # What its lean answer leaves out beside what all do; writes have a default of their own.
     shorten: Shortener | None = None
     # What a write answers besides, read once it is committed: takes the actor and its answer.
-    afterwards: Callable[[Actor, Mapping[str, Any]], dict[str, Any]] | None = None
+    after_commit: Callable[[Actor, Mapping[str, Any]], dict[str, Any]] | None = None
 
     @property
     def writes(self) -> bool:
@@ -197,7 +197,7 @@ class Prompt:
     description: str
     arguments: tuple[tuple[str, str, bool], ...]
     # The text for an actor, in a unit of work; raises NotFound for what it does not see.
-    written: Callable[[Actor, dict[str, str]], str]
+    render: Callable[[Actor, dict[str, str]], str]
 
     @property
     def listing(self) -> dict[str, Any]:
@@ -214,7 +214,7 @@ class Prompt:
 
 
 # Adds to the answer of a write, given the events that it recorded.
-AfterWrite = Callable[[ToolCall, dict[str, Any], Sequence[Recorded]], dict[str, Any]]
+AnswerExtender = Callable[[ToolCall, dict[str, Any], Sequence[Recorded]], dict[str, Any]]
 # Makes the answer of a call lean.
 Presenter = Callable[[Tool, ToolCall, dict[str, Any]], dict[str, Any]]
 
@@ -232,7 +232,7 @@ class Catalog:
         kinds: Iterable[ResourceKind],
         instructions: str,
         lean: Presenter,
-        after_write: AfterWrite,
+        extend_answer: AnswerExtender,
         prompts: Iterable[Prompt] = (),
         ticket_of: TicketOf = lambda _actor, _arguments, _answer: None,
     ) -> None:
@@ -242,16 +242,16 @@ class Catalog:
         self.kinds = tuple(kinds)
         self.instructions = instructions
         self.lean = lean
-        self.after_write = after_write
+        self.extend_answer = extend_answer
         self.tools_listing = [tool.listing for tool in self.tools.values()]
 
-    def afterwards(
+    def after_commit(
         self, tool: Tool, actor: Actor, content: Mapping[str, Any], *, is_full: bool
     ) -> dict[str, Any]:
-        """What ``tool.afterwards`` adds to an answer, in a unit of work of its own."""
+        """What ``tool.after_commit`` adds to an answer, in a unit of work of its own."""
         # The write stands even if nothing can be read.
         with suppress(DomainError, SQLAlchemyError), reading():
-            more = tool.afterwards(actor, content) if tool.afterwards is not None else {}
+            more = tool.after_commit(actor, content) if tool.after_commit is not None else {}
             return more if is_full else self.lean(tool, ToolCall(actor, {}), more)
         return {}
 

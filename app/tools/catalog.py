@@ -13,7 +13,7 @@ from app.tools import (
     wiki,
 )
 from app.tools.prompts import PROMPTS
-from app.tools.reading import after_write
+from app.tools.reading import extend_answer
 from app.tools.ticket_fields import ticket_of
 
 INSTRUCTIONS = """\
@@ -46,4 +46,4 @@ def catalog(name: str) -> Catalog:
     )
     text = INSTRUCTIONS.format(name=name)
     kinds = (*resources.KINDS, files.KIND)
-    return Catalog(toolboxes, kinds, text, lean.present, after_write, PROMPTS, ticket_of)
+    return Catalog(toolboxes, kinds, text, lean.present, extend_answer, PROMPTS, ticket_of)

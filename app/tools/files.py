@@ -14,7 +14,7 @@ from app.files.listing import FILES, files_json
 from app.files.models import StoredFile
 from app.files.store import ContentMissing, store_of
 from app.http.current import current_settings
-from app.mcp.registry import Resource, ResourceContent, ResourceKind, LogWrites
+from app.mcp.registry import LogWrites, Resource, ResourceContent, ResourceKind
 from app.tickets.models import Comment
 from app.tools import messages
 

@@ -55,7 +55,7 @@ _ARGUMENTS = {
 }
 
 
-def _written(name: str, actor: Actor, arguments: dict[str, str]) -> str:
+def _render(name: str, actor: Actor, arguments: dict[str, str]) -> str:
     """The prompt with the actor's own projects; raises NotFound for a project it does not see."""
     key = arguments.get("project")
     keys = [naming.project(actor, key).key] if key else list(naming.project_keys(actor))
@@ -76,7 +76,7 @@ def _prompt(name: str) -> Prompt:
         title,
         description,
         _ARGUMENTS.get(name, ((*PROJECT, False),)),
-        lambda actor, arguments: _written(name, actor, arguments),
+        lambda actor, arguments: _render(name, actor, arguments),
     )
 
 

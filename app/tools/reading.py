@@ -15,7 +15,7 @@ from app.database.session import AnyRow
 from app.http.current import current_g
 from app.inbox import unread
 from app.inbox.unread import Reading
-from app.mcp.registry import ToolCall, LogWrites
+from app.mcp.registry import LogWrites, ToolCall
 from app.tickets import read
 from app.tickets.read import FoundTicket, TicketShape
 from app.wiki.models import WikiPage
@@ -84,7 +84,7 @@ def keep_page(log_writes: LogWrites, actor: Actor, page: WikiPage) -> None:
     keep_seen(log_writes, actor, bot_reads.page_seen(page.id, page.revision_number))
 
 
-def after_write(
+def extend_answer(
     call: ToolCall, answer: dict[str, Any], events: Sequence[Recorded]
 ) -> dict[str, Any]:
     """Keep what a bot knows by its own change, and tell it what it has not read."""

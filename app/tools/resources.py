@@ -9,7 +9,7 @@ from app.core.actor import Actor
 from app.core.errors import InvalidField, NotFound
 from app.core.ids import is_display_id
 from app.database.session import Prepared, session
-from app.mcp.registry import Resource, ResourceKind, LogWrites
+from app.mcp.registry import LogWrites, Resource, ResourceKind
 from app.tickets import comments, read
 from app.tickets.models import Ticket
 from app.tools import messages

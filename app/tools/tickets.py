@@ -199,7 +199,7 @@ def _similar(actor: Actor, created: Mapping[str, Any]) -> dict[str, Any]:
     "Create ticket",
     calls=creating.create_breakdown,
     hints=ADDS,
-    afterwards=_similar,
+    after_commit=_similar,
     parameters=(
         needed(PROJECT),
         needed(TITLE),
