@@ -142,7 +142,7 @@ def matching(expression: Expression) -> AnySelect:
 
 @dataclass(slots=True)
 class TierScan:
-    """The progress of one tier's query: blocks are scanned from the newest down to ``left``."""
+    """The progress of one tier's query: blocks are scanned from the newest down."""
 
     tier: Tier
     expression: Expression
@@ -150,27 +150,27 @@ class TierScan:
     below: int
     # The number of blocks in all.
     blocks: int
-    # The oldest block that was scanned.
-    left: int
+    # How many blocks were not scanned yet: those from the oldest on.
+    blocks_left: int
     # The number of blocks of the next scan.
     size: int = 1
     document_ids: list[int] = field(default_factory=list)
 
     @property
-    def first(self) -> int:
+    def next_oldest(self) -> int:
         """The oldest block of the next scan."""
-        return max(self.left - self.size, 0)
+        return max(self.blocks_left - self.size, 0)
 
     def advance(self, document_ids: list[int]) -> None:
         """Add the matches of a scan and set the size of the next one."""
         self.document_ids += sorted(document_ids, reverse=True)
-        self.left = self.first
+        self.blocks_left = self.next_oldest
         are_few = self._scanned >= SAMPLE and not self.is_over(FEW)
-        self.size = max(self.left if are_few else min(self.size * WIDER, WIDEST), 1)
+        self.size = max(self.blocks_left if are_few else min(self.size * WIDER, WIDEST), 1)
 
     @property
     def _scanned(self) -> int:
-        return self.below - (self.left << BLOCK_BITS)
+        return self.below - (self.blocks_left << BLOCK_BITS)
 
     def is_over(self, most: int) -> bool:
         """Whether there are more matches than this, or would be if older blocks are as dense."""
@@ -195,14 +195,14 @@ def best(
 def _best(
     queries: Sequence[TierQuery], everything: Sequence[Expression], limit: int, newest_id: int
 ) -> list[tuple[int, Tier]]:
-    all_ids, are_few = _few(everything, newest_id, limit)
+    all_ids, are_few = _all_matches(everything, newest_id, limit)
     scans = [_scan_of(query, newest_id) for query in queries]
     for scan in scans:
         if are_few:
             # No tier has more, and one scan of all blocks saves a round trip.
             scan.size = scan.blocks
         if all_ids is not None and scan.tier is Tier.IN_COMMENTS:
-            scan.left = 0
+            scan.blocks_left = 0
     while due := _due(scans, limit, all_ids):
         for scan, document_ids in zip(due, _scan(due, limit), strict=True):
             scan.advance(document_ids)
@@ -236,7 +236,7 @@ def _newest(expressions: Sequence[Expression], limit: int, most: int | None) -> 
         while due := [
             scan
             for scan in in_order
-            if scan.left > 0
+            if scan.blocks_left > 0
             and len(scan.document_ids) < limit
             and not (most is not None and scan.is_over(most))
         ]:
@@ -269,7 +269,7 @@ def _index_preferred() -> Iterator[int]:
     _END.all()
 
 
-def _few(
+def _all_matches(
     everything: Sequence[Expression], newest_id: int, limit: int
 ) -> tuple[set[int] | None, bool]:
     """The ids of all matches; None if they are not known, or at least ``limit``.
@@ -287,7 +287,7 @@ def _few(
         document_ids = scan.document_ids
         if len(document_ids) >= limit:
             # Only the last expression has the prefixes, which can have many matches.
-            return None, scan.left == 0 and expression is everything[-1]
+            return None, scan.blocks_left == 0 and expression is everything[-1]
     return (set(document_ids), True) if document_ids is not None else (None, False)
 
 
@@ -302,7 +302,7 @@ def _due(scans: list[TierScan], limit: int, all_ids: set[int] | None) -> list[Ti
         have_all = all_ids is not None and all_ids <= ranked and scan.tier is not Tier.DISPLAY_ID
         if len(ranked) >= limit or have_all:
             break
-        if scan.left > 0 and len(ranked.union(scan.document_ids)) < limit:
+        if scan.blocks_left > 0 and len(ranked.union(scan.document_ids)) < limit:
             if due and scan.tier not in _SMALL:
                 break
             due.append(scan)
@@ -318,11 +318,11 @@ def _scan(scans: list[TierScan], limit: int) -> list[list[int]]:
         likely = without_phrases(scan.expression)
         is_checked = likely != scan.expression or excludes(likely)
         query = rendered(likely)
-        if scan.first > 0:
-            blocks = range(scan.first, scan.left)
+        if scan.next_oldest > 0:
+            blocks = range(scan.next_oldest, scan.blocks_left)
             query += " & (" + " | ".join(f"'{_BLOCK}{block}'" for block in blocks) + ")"
         values[f"query_{number}"] = query
-        values[f"below_{number}"] = min(scan.below, scan.left << BLOCK_BITS)
+        values[f"below_{number}"] = min(scan.below, scan.blocks_left << BLOCK_BITS)
         if is_checked:
             values[f"exact_{number}"] = rendered(scan.expression)
         checks.append(is_checked)

@@ -239,7 +239,7 @@ def best(
     queries: Sequence[TierQuery], everything: Sequence[Expression], limit: int
 ) -> list[tuple[int, Tier]]:
     lookup = _Lookup(limit)
-    all_ids = _few(everything, lookup)
+    all_ids = _all_matches(everything, lookup)
     ranked: dict[int, Tier] = {}
     for query in queries:
         if query.tier is not Tier.DISPLAY_ID and all_ids is not None and all_ids <= ranked.keys():
@@ -265,7 +265,7 @@ def pending_ids(limit: int) -> list[str]:
     return [row.id for row in _NEWEST_PENDING.all(limit=limit)]
 
 
-def _few(everything: Sequence[Expression], lookup: "_Lookup") -> set[int] | None:
+def _all_matches(everything: Sequence[Expression], lookup: "_Lookup") -> set[int] | None:
     """The ids of all matches; None if they are not known, or more than the limit."""
     document_ids: list[int] | None = None
     for expression in everything:

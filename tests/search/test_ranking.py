@@ -85,13 +85,13 @@ class Corpus:
 
     def look(self, searches, limit):
         first = searches[0]
-        self.looks.append(first.left - first.first if first.first > 0 else None)
+        self.looks.append(first.blocks_left - first.next_oldest if first.next_oldest > 0 else None)
         return [
             sorted(
                 place
                 for place in self.of_tiers[search.expression.text]
-                if place < min(search.below, search.left << BLOCK_BITS)
-                and place >= search.first << BLOCK_BITS
+                if place < min(search.below, search.blocks_left << BLOCK_BITS)
+                and place >= search.next_oldest << BLOCK_BITS
             )[-limit:]
             for search in searches
         ]
