@@ -58,7 +58,7 @@ _ORDERS: dict[BoardOrder, tuple[Any, ...]] = {
 class Outline:
     """The part of a ``Shape`` that determines its statements, which are cached by it."""
 
-    everywhere: bool
+    is_cross_project: bool
     with_epics: bool
     all_done: bool
     order: BoardOrder
@@ -70,9 +70,11 @@ class Outline:
 
     @property
     def within(self) -> ColumnElement[bool]:
-        """The tickets that can be on the board; takes ``project_id`` unless ``everywhere``."""
+        """The tickets that can be on the board; of one project, takes ``project_id``."""
         where = (
-            in_live_projects() if self.everywhere else Ticket.project_id == bindparam("project_id")
+            in_live_projects()
+            if self.is_cross_project
+            else Ticket.project_id == bindparam("project_id")
         )
         types = literal(value=True) if self.with_epics else Ticket.type.in_(_CARD_TYPES)
         return and_(where, Ticket.deleted_at.is_(None), types)
@@ -80,7 +82,7 @@ class Outline:
     @property
     def place(self) -> Any:
         """The id of a ticket's column."""
-        return WorkflowState.category if self.everywhere else Ticket.state_id
+        return WorkflowState.category if self.is_cross_project else Ticket.state_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +192,7 @@ def _totals(outline: Outline) -> Prepared:
     within = and_(Ticket.state_id == WorkflowState.id, outline.within)
     tickets = select(Ticket.id).where(within).correlate(WorkflowState).limit(COUNTED + 1).subquery()
     total = select(func.count()).select_from(tickets).scalar_subquery().label("total")
-    if outline.everywhere:
+    if outline.is_cross_project:
         by_state = select(WorkflowState.category, total).subquery()
         return Prepared(
             select(

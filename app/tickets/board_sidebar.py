@@ -24,10 +24,10 @@ class BoardSidebar:
 
 
 @lru_cache
-def _statement(everywhere: bool) -> Prepared:
+def _statement(is_cross_project: bool) -> Prepared:
     of_project = (
         SavedView.project_id.is_(None)
-        if everywhere
+        if is_cross_project
         else SavedView.project_id == bindparam("project_id", type_=Id())
     )
     views = select(
@@ -42,7 +42,7 @@ def _statement(everywhere: bool) -> Prepared:
     labels = select(
         literal("label"), Label.id, Label.name, Label.color, Label.name_key, null(), false()
     )
-    if everywhere:
+    if is_cross_project:
         first = select(func.min(Label.name_key)).group_by(Label.color)
         labels = labels.where(Label.name_key.in_(first))
     else:

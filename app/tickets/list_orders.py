@@ -80,20 +80,20 @@ class Sort:
     # Where the index has last tickets first: conditions for those before them, and for them.
     stretches: tuple[ColumnElement[bool], ...] = ()
 
-    def keys(self, *, everywhere: bool) -> tuple[OrderKey, ...]:
+    def keys(self, *, is_cross_project: bool) -> tuple[OrderKey, ...]:
         """The parts of the order; the last is the id, as in the index, or newest first.
 
         Where there are stretches, the first part is the number of the ticket's stretch.
         """
-        key = self.key_of_all if everywhere and self.key_of_all else self.key
+        key = self.key_of_all if is_cross_project and self.key_of_all else self.key
         own = (key, OrderKey(Ticket.id, "id", is_ascending=self.is_indexed and key.is_ascending))
         if not self.stretches:
             return own
         numbers = [(condition, number) for number, condition in enumerate(self.stretches)]
         return (OrderKey(case(*numbers)), *own)
 
-    def has_index(self, *, everywhere: bool) -> bool:
-        return self.is_indexed_for_all if everywhere else self.is_indexed
+    def has_index(self, *, is_cross_project: bool) -> bool:
+        return self.is_indexed_for_all if is_cross_project else self.is_indexed
 
     def reversed(self, name: str, text: str) -> "Sort":
         of_all = self.key_of_all
@@ -263,9 +263,9 @@ GROUPS_OF_ALL = {**GROUPS, "state": (_by_category,)}
 del GROUPS_OF_ALL["label"]
 
 
-def groups_of(*, everywhere: bool) -> dict[str, tuple[OrderKey, ...]]:
+def groups_of(*, is_cross_project: bool) -> dict[str, tuple[OrderKey, ...]]:
     """The groups that a list offers; a label belongs to one project."""
-    return GROUPS_OF_ALL if everywhere else GROUPS
+    return GROUPS_OF_ALL if is_cross_project else GROUPS
 
 
 # -- cursors -------------------------------------------------------------------------------------

@@ -68,7 +68,7 @@ class TicketList:
     is_countable: bool = True
 
     @property
-    def everywhere(self) -> bool:
+    def is_cross_project(self) -> bool:
         return self.project_id is None
 
     @property
@@ -92,7 +92,7 @@ class TicketList:
     def in_states(self, state_ids: frozenset[str]) -> ColumnElement[bool]:
         """The tickets of these states, by an index."""
         condition = Ticket.state_id.in_(sorted(state_ids))
-        return condition if self.everywhere else and_(self.within, condition)
+        return condition if self.is_cross_project else and_(self.within, condition)
 
     @property
     def all_conditions(self) -> list[ColumnElement[bool]]:
@@ -122,21 +122,21 @@ class Tally:
     candidates: ColumnElement[bool] | None = None
 
 
-def tally(of: TicketList) -> Tally:
-    if not of.is_countable:
+def tally(ticket_list: TicketList) -> Tally:
+    if not ticket_list.is_countable:
         return Tally()
-    if of.narrow is not None:
-        found = _tally_narrow(of, of.narrow)
+    if ticket_list.narrow is not None:
+        found = _tally_narrow(ticket_list, ticket_list.narrow)
         if found.candidates is not None:
             return found
-    return _tally_states(of)
+    return _tally_states(ticket_list)
 
 
-def _tally_narrow(of: TicketList, narrow: ColumnElement[bool]) -> Tally:
+def _tally_narrow(ticket_list: TicketList, narrow: ColumnElement[bool]) -> Tally:
     read = _candidates(
         narrow,
-        and_(of.within, *of.conditions).label("fits"),
-        Ticket.state_id.in_(sorted(of.done_ids)).label("is_done"),
+        and_(ticket_list.within, *ticket_list.conditions).label("fits"),
+        Ticket.state_id.in_(sorted(ticket_list.done_ids)).label("is_done"),
     ).subquery()
     fits, is_done = read.c.fits, read.c.is_done
     seen, open_ones, done = session.execute(
@@ -149,12 +149,14 @@ def _tally_narrow(of: TicketList, narrow: ColumnElement[bool]) -> Tally:
     return Tally(open_ones, done, narrow)
 
 
-def _tally_states(of: TicketList) -> Tally:
-    places = {"open": of.open_ids, "done": of.done_ids}
-    if of.shown is not None and of.shown not in places.values():
-        places["own"] = of.shown
+def _tally_states(ticket_list: TicketList) -> Tally:
+    places = {"open": ticket_list.open_ids, "done": ticket_list.done_ids}
+    if ticket_list.shown is not None and ticket_list.shown not in places.values():
+        places["own"] = ticket_list.shown
     statements = [
-        _count(name, of.in_states(ids), of.conditions) for name, ids in places.items() if ids
+        _count(name, ticket_list.in_states(ids), ticket_list.conditions)
+        for name, ids in places.items()
+        if ids
     ]
     rows = session.execute(union_all(*statements)).all() if statements else []
     seen = {row.place: row.seen for row in rows}
@@ -163,13 +165,13 @@ def _tally_states(of: TicketList) -> Tally:
         for row in rows
     }
     candidates: ColumnElement[bool] | None = None
-    if of.shown is None:
+    if ticket_list.shown is None:
         if sum(seen.values()) <= COUNTED:
-            candidates = of.within
+            candidates = ticket_list.within
     else:
-        own = next(name for name, ids in places.items() if ids == of.shown)
+        own = next(name for name, ids in places.items() if ids == ticket_list.shown)
         if seen.get(own, 0) <= COUNTED:
-            candidates = of.in_states(of.shown)
+            candidates = ticket_list.in_states(ticket_list.shown)
     return Tally(counts.get("open", 0), counts.get("done", 0), candidates)
 
 
@@ -245,23 +247,25 @@ class Order:
         """The kind of its cursors; a cursor of another kind is refused."""
         return f"{self.sort.name}/{self.grouping}"
 
-    def keys(self, *, everywhere: bool) -> tuple[OrderKey, ...]:
-        groups = groups_of(everywhere=everywhere)
-        return (*groups.get(self.grouping, ()), *self.sort.keys(everywhere=everywhere))
+    def keys(self, *, is_cross_project: bool) -> tuple[OrderKey, ...]:
+        groups = groups_of(is_cross_project=is_cross_project)
+        return (*groups.get(self.grouping, ()), *self.sort.keys(is_cross_project=is_cross_project))
 
-    def is_along_index(self, *, everywhere: bool) -> bool:
-        return not self.grouping and self.sort.has_index(everywhere=everywhere)
+    def is_along_index(self, *, is_cross_project: bool) -> bool:
+        return not self.grouping and self.sort.has_index(is_cross_project=is_cross_project)
 
 
-def possible(order: Order, of: TicketList, counted: Tally) -> Order:
+def allowed_order(order: Order, ticket_list: TicketList, counted: Tally) -> Order:
     """The order itself, or if there are too many tickets to sort, newest first."""
-    if counted.candidates is None and not order.is_along_index(everywhere=of.everywhere):
+    if counted.candidates is None and not order.is_along_index(
+        is_cross_project=ticket_list.is_cross_project
+    ):
         return Order()
     return order
 
 
 def find(
-    of: TicketList,
+    ticket_list: TicketList,
     order: Order,
     candidates: ColumnElement[bool] | None,
     *,
@@ -271,22 +275,22 @@ def find(
 ) -> FoundTickets:
     """The page after a cursor, or if ``backwards`` the page before it; raises InvalidField.
 
-    The order must be ``possible``.
+    The order must be that of ``allowed_order``.
     """
-    along = order.is_along_index(everywhere=of.everywhere)
-    if candidates is None or (along and of.shown is None):
+    along = order.is_along_index(is_cross_project=ticket_list.is_cross_project)
+    if candidates is None or (along and ticket_list.shown is None):
         return walk(
-            of.all_conditions,
+            ticket_list.all_conditions,
             order,
-            everywhere=of.everywhere,
+            is_cross_project=ticket_list.is_cross_project,
             limit=limit,
             cursor=cursor,
             backwards=backwards,
         )
-    keys = order.keys(everywhere=of.everywhere)
-    count = len(keys) - len(order.sort.keys(everywhere=of.everywhere))
+    keys = order.keys(is_cross_project=ticket_list.is_cross_project)
+    count = len(keys) - len(order.sort.keys(is_cross_project=ticket_list.is_cross_project))
     position = decode(cursor, order.kind, keys) if cursor else None
-    statement = _sorted(of, candidates, keys, count, position, backwards=backwards)
+    statement = _sorted(ticket_list, candidates, keys, count, position, backwards=backwards)
     found = session.execute(statement.limit(limit + 1)).all()
     id_key = f"key_{len(keys) - 1}"
     ids = [getattr(row, id_key) for row in found]
@@ -308,7 +312,7 @@ def find(
 
 
 def _sorted(
-    of: TicketList,
+    ticket_list: TicketList,
     candidates: ColumnElement[bool],
     keys: Sequence[OrderKey],
     groups: int,
@@ -317,8 +321,8 @@ def _sorted(
     backwards: bool,
 ) -> Select[Any]:
     """The keys of matching candidates in order; the first ``groups`` keys make a group."""
-    shown = true() if of.shown is None else Ticket.state_id.in_(sorted(of.shown))
-    fits = and_(of.within, shown, *of.conditions)
+    shown = true() if ticket_list.shown is None else Ticket.state_id.in_(sorted(ticket_list.shown))
+    fits = and_(ticket_list.within, shown, *ticket_list.conditions)
     read = _candidates(candidates, *selected(keys), fits.label("fits")).subquery()
     keys = columns_of(keys, read)
     statement = select(*selected(keys)).where(read.c.fits)
@@ -338,13 +342,13 @@ def walk(
     conditions: Sequence[ColumnElement[bool]],
     order: Order,
     *,
-    everywhere: bool = False,
+    is_cross_project: bool = False,
     limit: int,
     cursor: str | None,
     backwards: bool = False,
 ) -> FoundTickets:
     """The page after or before a cursor, along the index of an order; raises InvalidField."""
-    keys = order.keys(everywhere=everywhere)
+    keys = order.keys(is_cross_project=is_cross_project)
     ordered = turned(keys) if backwards else keys
     position = decode(cursor, order.kind, keys) if cursor else None
     statement = LIVE.where(*conditions).add_columns(*selected(keys))

@@ -248,10 +248,10 @@ def test_pages_of_many_tickets_go_along_the_indexes_of_their_orders(cast, page_p
     for sort, project in product(sorts, (None, cast.open_project)):
         order = Order(SORTS[sort])
         with reading():
-            of = TicketList(project, [], ordered(cast.open_project))
+            ticket_list = TicketList(project, [], ordered(cast.open_project))
             page_plans.clear()
-            first = list_pages.find(of, order, None, limit=5, cursor=None)
-            list_pages.find(of, order, None, limit=5, cursor=first.after)
+            first = list_pages.find(ticket_list, order, None, limit=5, cursor=None)
+            list_pages.find(ticket_list, order, None, limit=5, cursor=first.after)
             is_sqlite = session.get_bind().dialect.name == "sqlite"
         assert len(page_plans) == 2, (sort, project)
         for plan in page_plans:
@@ -259,9 +259,9 @@ def test_pages_of_many_tickets_go_along_the_indexes_of_their_orders(cast, page_p
             assert ("TEMP B-TREE" if is_sqlite else "Sort") not in plan, (sort, project, plan)
 
 
-@pytest.mark.parametrize("everywhere", [False, True])
+@pytest.mark.parametrize("is_cross_project", [False, True])
 def test_the_latest_due_dates_and_tickets_without_one_go_along_the_index_backwards(
-    cast, page_plans, everywhere
+    cast, page_plans, is_cross_project
 ):
     dates = ["2030-01-01", None]
     many_like(
@@ -271,14 +271,14 @@ def test_the_latest_due_dates_and_tickets_without_one_go_along_the_index_backwar
     )
     with reading():
         every = ordered(cast.open_project)
-        of = TicketList(None if everywhere else cast.open_project, [], every)
+        ticket_list = TicketList(None if is_cross_project else cast.open_project, [], every)
         order = Order(SORTS["-due"])
         page_plans.clear()
-        first = list_pages.find(of, order, None, limit=5, cursor=None)
+        first = list_pages.find(ticket_list, order, None, limit=5, cursor=None)
         assert {row["due_date"] for row in first.rows} == {"2030-01-01"}
         middle = encode(order.kind, [1, "9999-99-99", LAST_ID])
         for cursor, backwards in ((first.after, False), (middle, False), (middle, True)):
-            list_pages.find(of, order, None, limit=5, cursor=cursor, backwards=backwards)
+            list_pages.find(ticket_list, order, None, limit=5, cursor=cursor, backwards=backwards)
         is_sqlite = session.get_bind().dialect.name == "sqlite"
     # Backwards both stretches are read.
     assert len(page_plans) == 5
@@ -287,19 +287,21 @@ def test_the_latest_due_dates_and_tickets_without_one_go_along_the_index_backwar
         assert ("TEMP B-TREE" if is_sqlite else "Sort") not in plan, plan
 
 
-@pytest.mark.parametrize("everywhere", [False, True])
-def test_tickets_that_are_due_are_found_by_an_index(cast, page_plans, everywhere):
+@pytest.mark.parametrize("is_cross_project", [False, True])
+def test_tickets_that_are_due_are_found_by_an_index(cast, page_plans, is_cross_project):
     """A range: what SQLite makes of one day depends on the statistics of tests before."""
     dates = [None, *(f"20{year}-0{month}-01" for year in range(90, 100) for month in range(1, 10))]
     done = state_ids(cast.ada, cast.open_project)[-1:]
     many_like(make_ticket(cast.ada, cast.open_project), done, dates=dates)
     with reading():
         ada = Actor(ActorKind.HUMAN, user_id=cast.ada.user_id)
-        project = None if everywhere else visible_by_key(ada, "OPEN")
+        project = None if is_cross_project else visible_by_key(ada, "OPEN")
         page_plans.clear()
-        of = list_requests.list_of(
-            list_requests.read_request(MultiDict({"due": "this_week"}), everywhere=everywhere),
+        ticket_list = list_requests.list_of(
+            list_requests.read_request(
+                MultiDict({"due": "this_week"}), is_cross_project=is_cross_project
+            ),
             project,
         )
-        assert list_pages.tally(of).open == 0
+        assert list_pages.tally(ticket_list).open == 0
     assert "_due" in page_plans[-1], page_plans

@@ -59,14 +59,14 @@ class BoardRequest:
         }
 
 
-def read_request(*, everywhere: bool) -> BoardRequest:
+def read_request(*, is_cross_project: bool) -> BoardRequest:
     """Parse the address of this request. Boards do not filter by what makes their columns."""
     chosen = filters.chosen_in(request.args)
-    for name in ("state_id", "state_category", "label_id" if everywhere else "project_id"):
+    for name in ("state_id", "state_category", "label_id" if is_cross_project else "project_id"):
         chosen.pop(name, None)
     grouping = request.args.get("group", "")
     # A label belongs to one project, so labels cannot group the tickets of all.
-    is_known = grouping in GROUPINGS and not (everywhere and grouping == "label")
+    is_known = grouping in GROUPINGS and not (is_cross_project and grouping == "label")
     return BoardRequest(
         chosen,
         grouping if is_known else "",
@@ -90,7 +90,7 @@ def board(key: str | None = None) -> Response:
 
 
 def _show(project: SeenProject | None) -> Response:
-    board = read_request(everywhere=project is None)
+    board = read_request(is_cross_project=project is None)
     path = f"/projects/{project.key}/board" if project else "/board"
     token = changes.first_token()
     # There are too many combinations of filters to cache filtered boards.
@@ -159,7 +159,7 @@ def board_live(key: str | None = None) -> Response:
         news = changes.news(actor(), key, request.args.get("since", ""))
         if news is None:
             return Response(status=204)
-        board = read_request(everywhere=key is None)
+        board = read_request(is_cross_project=key is None)
         count = len(news.ticket_ids)
         if news.is_frame or news.is_cut or count > MAX_CHANGES:
             pill = "" if news.is_frame else f"{count}{'+' if news.is_cut else ''}"

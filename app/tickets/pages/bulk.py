@@ -73,9 +73,13 @@ def _matching_ids(
     start: str | None = None,
 ) -> list[str]:
     """The first tickets in ``bulk.order_of`` that a query string matches, from ``start`` on."""
-    of = list_of(read_request(query, everywhere=project is None), project)
-    candidates = list_pages.tally(of).candidates
-    conditions = of.all_conditions if candidates is None else [candidates, *of.all_conditions]
+    ticket_list = list_of(read_request(query, is_cross_project=project is None), project)
+    candidates = list_pages.tally(ticket_list).candidates
+    conditions = (
+        ticket_list.all_conditions
+        if candidates is None
+        else [candidates, *ticket_list.all_conditions]
+    )
     if start:
         conditions = [*conditions, bulk.starting_at(start, end)]
     return listing.ids(conditions, limit, order=bulk.order_of(end))

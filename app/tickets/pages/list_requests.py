@@ -53,17 +53,17 @@ class ListRequest:
         return {name: values for name, values in self.chosen.items() if name not in _OF_STATE}
 
 
-def read_request(query: MultiDict[str, str], *, everywhere: bool) -> ListRequest:
+def read_request(query: MultiDict[str, str], *, is_cross_project: bool) -> ListRequest:
     chosen = filters.chosen_in(query)
-    for name in ("state_id", "label_id") if everywhere else ("project_id",):
+    for name in ("state_id", "label_id") if is_cross_project else ("project_id",):
         chosen.pop(name, None)
-    is_tree = query.get("view") == "tree" and not everywhere
+    is_tree = query.get("view") == "tree" and not is_cross_project
     sort = SORTS.get(query.get("sort", ""), NEWEST)
     # A tree needs an index; ranks and numbers mean nothing across projects.
-    if (everywhere and not sort.is_for_all) or (is_tree and not sort.is_indexed):
+    if (is_cross_project and not sort.is_for_all) or (is_tree and not sort.is_indexed):
         sort = NEWEST
     grouping = query.get("group", "")
-    if is_tree or grouping not in groups_of(everywhere=everywhere):
+    if is_tree or grouping not in groups_of(is_cross_project=is_cross_project):
         grouping = ""
     show = query.get("show", OPEN)
     return ListRequest(

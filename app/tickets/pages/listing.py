@@ -75,7 +75,7 @@ def tickets(key: str | None = None) -> Response:
 
 
 def _show(project: SeenProject | None) -> Response:
-    list_request = read_request(request.args, everywhere=project is None)
+    list_request = read_request(request.args, is_cross_project=project is None)
     path = f"/projects/{project.key}/tickets" if project else "/tickets"
     cursor = request.args.get("cursor") or None
     backwards = request.args.get("to") == "newer" and cursor is not None
@@ -84,19 +84,23 @@ def _show(project: SeenProject | None) -> Response:
         return filters.address(path, list_request.chosen, **{**list_request.more, **more})
 
     of_projects = list_requests.states_of(project)
-    of = list_requests.ticket_list(list_request, project, of_projects)
-    counted = list_pages.tally(of)
+    ticket_list = list_requests.ticket_list(list_request, project, of_projects)
+    counted = list_pages.tally(ticket_list)
     order = list_request.order
-    possible = order if list_request.is_tree else list_pages.possible(order, of, counted)
+    allowed = (
+        order if list_request.is_tree else list_pages.allowed_order(order, ticket_list, counted)
+    )
     try:
-        branches, found = _find(list_request, of, possible, counted, cursor, backwards=backwards)
+        branches, found = _find(
+            list_request, ticket_list, allowed, counted, cursor, backwards=backwards
+        )
     except InvalidField:
         # The cursor is damaged or of another order, so start with the first page.
         return go(address())
     shown: dict[str, Any] = {
         "branches": branches,
         "tickets": found.rows,
-        "group_heads": _group_heads(found, possible.grouping, is_continued=_is_more()),
+        "group_heads": _group_heads(found, allowed.grouping, is_continued=_is_more()),
         "grouping": list_request.order.grouping,
         "is_tree": list_request.is_tree,
         "newer_url": address(cursor=found.before, to="newer") if found.before else "",
@@ -126,11 +130,15 @@ def _show(project: SeenProject | None) -> Response:
         ),
         has_others=_has_others(list_request, counted),
         shows_done=list_request.show == DONE,
-        is_too_long=possible != order,
-        heads=_heads(of, list_request, possible.sort, address),
-        orders=_orders(order.sort, is_tree=list_request.is_tree, everywhere=of.everywhere),
+        is_too_long=allowed != order,
+        heads=_heads(ticket_list, list_request, allowed.sort, address),
+        orders=_orders(
+            order.sort, is_tree=list_request.is_tree, is_cross_project=ticket_list.is_cross_project
+        ),
         order=order.sort.name,
-        groupings=[] if list_request.is_tree else list(groups_of(everywhere=of.everywhere)),
+        groupings=[]
+        if list_request.is_tree
+        else list(groups_of(is_cross_project=ticket_list.is_cross_project)),
         places=state_options or words(sorted(CATEGORIES)),
         people=user_options(users, project.id if project else None),
         priorities=words(PRIORITIES),
@@ -152,7 +160,7 @@ def _is_more() -> bool:
 
 def _find(
     list_request: ListRequest,
-    of: TicketList,
+    ticket_list: TicketList,
     order: Order,
     counted: Tally,
     cursor: str | None,
@@ -160,13 +168,18 @@ def _find(
     backwards: bool,
 ) -> tuple[list[trees.Branch], FoundTickets]:
     """The branches of a tree, and the page."""
-    if list_request.is_tree and of.project_id:
-        conditions = of.all_conditions[1:]
+    if list_request.is_tree and ticket_list.project_id:
+        conditions = ticket_list.all_conditions[1:]
         return trees.find_trees(
-            of.project_id, conditions, order, limit=TREES, cursor=cursor, backwards=backwards
+            ticket_list.project_id,
+            conditions,
+            order,
+            limit=TREES,
+            cursor=cursor,
+            backwards=backwards,
         )
     found = list_pages.find(
-        of, order, counted.candidates, limit=ROWS, cursor=cursor, backwards=backwards
+        ticket_list, order, counted.candidates, limit=ROWS, cursor=cursor, backwards=backwards
     )
     return [], found
 
@@ -199,12 +212,12 @@ def _has_others(list_request: ListRequest, counted: Tally) -> bool:
 
 
 def _heads(
-    of: TicketList, list_request: ListRequest, current: Sort, address: Address
+    ticket_list: TicketList, list_request: ListRequest, current: Sort, address: Address
 ) -> dict[str, ColumnHead]:
     """The head of each column that can be sorted by; the one in use leads to its other order."""
     heads: dict[str, ColumnHead] = {}
     for sort in SORTS.values():
-        if (of.everywhere and not sort.is_for_all) or (
+        if (ticket_list.is_cross_project and not sort.is_for_all) or (
             list_request.is_tree and not sort.is_indexed
         ):
             continue
@@ -221,13 +234,13 @@ def _sorted_by(sort: Sort, address: Address) -> str:
     return address(sort="" if sort is NEWEST else sort.name)
 
 
-def _orders(current: Sort, *, is_tree: bool, everywhere: bool) -> list[tuple[str, str]]:
+def _orders(current: Sort, *, is_tree: bool, is_cross_project: bool) -> list[tuple[str, str]]:
     """The orders of the menu, and the one in use."""
     return [
         (sort.name, sort.text)
         for sort in SORTS.values()
         if (sort.name in IN_MENU or sort is current)
-        and (sort.is_for_all or not everywhere)
+        and (sort.is_for_all or not is_cross_project)
         and (sort.is_indexed or not is_tree)
     ]
 
@@ -269,7 +282,7 @@ def export(kind: str, key: str | None = None) -> Response:
     require(Lane.LONG)
     if kind not in TYPES:
         raise NotFound("route", request.path)
-    batches = _batches(read_request(request.args, everywhere=project is None), project)
+    batches = _batches(read_request(request.args, is_cross_project=project is None), project)
     written = _csv(batches) if kind == "csv" else _json(batches)
     # The first batch is read before the answer starts, so that its errors show an error page.
     pieces = chain([next(written)], written)
@@ -283,12 +296,14 @@ def _batches(
     """The tickets in batches; the first may be empty."""
     cursor: str | None = None
     with reading():
-        of = list_requests.list_of(list_request, project)
-        counted = list_pages.tally(of)
-    order = list_pages.possible(list_request.order, of, counted)
+        ticket_list = list_requests.list_of(list_request, project)
+        counted = list_pages.tally(ticket_list)
+    order = list_pages.allowed_order(list_request.order, ticket_list, counted)
     while True:
         with reading():
-            batch = list_pages.find(of, order, counted.candidates, limit=BATCH, cursor=cursor)
+            batch = list_pages.find(
+                ticket_list, order, counted.candidates, limit=BATCH, cursor=cursor
+            )
         yield [_flat(row) for row in batch.rows]
         cursor = batch.after
         if cursor is None:
