@@ -45,7 +45,7 @@ function tell(editor, fresh) {
   if (!editor.matches("[data-editor]") || !fresh?.dataset.by) return;
   editor.querySelector("[data-theirs]")?.remove();
   // The editor was opened after the change, or it was taken back.
-  if (editor.querySelector("[data-sign]")?.dataset.sign === fresh.dataset.now) return;
+  if (editor.querySelector("[data-digest]")?.dataset.digest === fresh.dataset.now) return;
   const words = `${fresh.dataset.by} changed this`;
   const value = fresh.querySelector("[data-value]")?.textContent.trim().replace(/^[^:]+:\s*/, "");
   const text = value ? `${words} to ${value.replace(/\s+/g, " ")}` : words;

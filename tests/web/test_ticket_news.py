@@ -45,11 +45,11 @@ def test_a_description_is_sent_once_with_a_sign_of_the_editors(ada, cast, path):
     page = ada.get(address, htmx=True).text
     assert page.count("Lanterns") == 1
     now = re.search(r'id="fact-body" [^>]*data-now="(\w+)"', page)[1]
-    assert f'data-sign="{now}"' in ada.get(f"{REF}/fields/body", htmx=True).text
+    assert f'data-digest="{now}"' in ada.get(f"{REF}/fields/body", htmx=True).text
     refused = ada.post(
         f"{REF}/fields/body", htmx=True, seen="Lanterns\r\n\r\nat night", value="x" * 70_000
     )
-    assert (refused.status_code, f'data-sign="{now}"' in refused.text) == (422, True)
+    assert (refused.status_code, f'data-digest="{now}"' in refused.text) == (422, True)
 
 
 def test_the_news_keep_to_the_part_that_is_shown(ada, cast, path):

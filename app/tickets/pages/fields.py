@@ -50,7 +50,7 @@ DAYS = ("today", "tomorrow", "friday", "next week", "in 2 weeks", "end of month"
 
 
 @dataclass(frozen=True, slots=True)
-class Both:
+class TextConflict:
     """A conflict of texts: the base, the reader's, the merge, and what differs."""
 
     base: str
@@ -75,7 +75,7 @@ def value_of(ticket: dict[str, Any], name: str) -> str:
     return "" if value is None else str(value)
 
 
-def sign_of(name: str, value: str) -> str:
+def value_digest(name: str, value: str) -> str:
     """What tells a page whether a field has the value that its editor shows; always short."""
     if name != "body":
         return value
@@ -137,7 +137,7 @@ def _editor(
     form: Form,
     *,
     status: int = 200,
-    both: Both | None = None,
+    conflict: TextConflict | None = None,
     seen: str | None = None,
 ) -> Response:
     with reading():
@@ -154,12 +154,12 @@ def _editor(
         days=suggested_days(),
         value=current,
         seen=shown,
-        sign=sign_of(name, shown),
+        digest=value_digest(name, shown),
         chosen=form.values("value", current.split(",")),
         form=form,
-        both=both,
+        conflict=conflict,
         # What the form shows counts, not an older draft.
-        settled=both is not None or seen is not None,
+        ignores_draft=conflict is not None or seen is not None,
         status=status,
     )
 
@@ -209,23 +209,23 @@ def save_field(reference: str, name: str) -> Response:
     """Save a field, unless it differs from the value that the editor showed."""
     _check_name(name)
     form = Form(raw=request.form.copy(), shown=frozenset({"value"}))
-    take = form.value("take")
-    if take == "mine" and "mine" in form.raw:
+    resolution = form.value("take")
+    if resolution == "mine" and "mine" in form.raw:
         form.raw["value"] = form.value("mine")
     elif name == "body" and "merged_from" in form.raw:
         form.raw["value"] = _resolved(form)
-    if take == "edit" and "value" in form.raw:
+    if resolution == "edit" and "value" in form.raw:
         # Nothing is saved yet, so a draft of the text is kept.
         return _editor(reference, name, form, status=409, seen=form.value("seen"))
-    overtaken: list[TicketPageData] = []
+    stale: list[TicketPageData] = []
 
     def work(present: Actor) -> None:
         before = change_field(present, reference, name, form)
-        overtaken[:] = [before.subject] if before.is_overtaken else []
+        stale[:] = [before.subject] if before.is_stale else []
 
     submit_field(form, work)
-    if overtaken:
-        return _overtaken(reference, name, form, overtaken[0])
+    if stale:
+        return _show_conflict(reference, name, form, stale[0])
     if form.errors:
         return _editor(reference, name, form, status=422)
     if not is_htmx():
@@ -248,7 +248,7 @@ class Before:
 
     subject: TicketPageData
     value: str
-    is_overtaken: bool = False
+    is_stale: bool = False
 
 
 def change_field(present: Actor, reference: str, name: str, form: Form) -> Before:
@@ -271,7 +271,7 @@ def change_field(present: Actor, reference: str, name: str, form: Form) -> Befor
             label_ids.append(labels.named(present, subject.project["id"], created).id)
         form.data["label_ids"] = label_ids
     elif _as_sent(current) not in expected:
-        return Before(subject, current, is_overtaken=True)
+        return Before(subject, current, is_stale=True)
     elif normalize_newlines(form.value("value")) == normalize_newlines(current):
         # Browsers normalize line breaks, which is not a change of the text.
         return Before(subject, current)
@@ -279,21 +279,21 @@ def change_field(present: Actor, reference: str, name: str, form: Form) -> Befor
     return Before(subject, current)
 
 
-def _overtaken(reference: str, name: str, form: Form, subject: TicketPageData) -> Response:
+def _show_conflict(reference: str, name: str, form: Form, subject: TicketPageData) -> Response:
     """The editor after a conflict, with the new value; of a description, with a merge."""
     if name != "body":
         form.refuse("", messages.overtaken(_new_value(subject, name)))
         return _editor(reference, name, form, status=409)
     base, mine = _as_sent(form.value("seen")), _as_sent(form.value("value"))
     theirs = _as_sent(subject.ticket["body"])
-    both = Both(
+    conflict = TextConflict(
         base=base,
         mine=mine,
         merged=merge(base, mine, theirs),
         changed=compare(base, theirs),
         differs=compare(theirs, mine),
     )
-    return _editor(reference, name, form, status=409, both=both)
+    return _editor(reference, name, form, status=409, conflict=conflict)
 
 
 def _resolved(form: Form) -> str:

@@ -226,9 +226,9 @@ def pick(reference: str, name: str) -> Response:
         before[:] = [change_field(present, reference, name, form)]
 
     submit_field(form, work)
-    is_overtaken = bool(before) and before[0].is_overtaken
+    is_stale = bool(before) and before[0].is_stale
     if not is_htmx():
-        if is_overtaken:
+        if is_stale:
             form.refuse("", messages.SELECT_AGAIN)
         if form.errors:
             return _choose_value(reference, field, form)
@@ -238,7 +238,7 @@ def pick(reference: str, name: str) -> Response:
     with reading():
         card = shown_card(reference)
         words = _words(page_queries.subject(actor(), reference).ticket, name)
-    if is_overtaken:
+    if is_stale:
         text = messages.overtaken_by_someone(reference)
         return html(card + _toast(reference, text, kind="error"), 409)
     undo = {"value": before[0].value.split(","), "name": name}

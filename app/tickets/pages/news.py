@@ -22,7 +22,7 @@ from app.tickets.models import Ticket
 from app.tickets.page_queries import TicketPageData
 from app.tickets.pages import messages, show, stream
 from app.tickets.pages.blueprint import pages
-from app.tickets.pages.fields import sign_of, value_of
+from app.tickets.pages.fields import value_digest, value_of
 from app.tickets.pages.stream import OVERLAP_MS, Reacted, Show, lay_out
 from app.tickets.reactions import REACTED
 from app.web.guard import actor
@@ -87,7 +87,7 @@ def _news(subject: TicketPageData, window: list[str], part: Show) -> str:
     ]
     content = show.entries(subject, stream.entries(subject, events, new, part), again)
     for name, by in changed.items():
-        now = sign_of(name, value_of(subject.ticket, name))
+        now = value_digest(name, value_of(subject.ticket, name))
         content += show.fragment(
             "tickets/_fact.html", subject, name=name, by=by, now=now, out_of_band=True
         )
