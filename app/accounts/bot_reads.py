@@ -26,7 +26,7 @@ _TIME, _END = 12, 8
 MARK = _TIME + _END
 # The newest comments of a ticket whose marks are kept, up to twice as many; a receipt looks at
 # fewer.
-MARKS_KEPT = 500
+MAX_MARKS = 500
 _ID_AND_TIME = itemgetter("id", "updated_at")
 
 
@@ -72,8 +72,8 @@ def marks_in(seen: str) -> frozenset[str]:
 
 
 def trimmed(seen: str) -> str:
-    """The marks of the newest comments, at most ``MARKS_KEPT``."""
-    newest: Sequence[str] = sorted(marks_in(seen))[-MARKS_KEPT:]
+    """The marks of the newest comments, at most ``MAX_MARKS``."""
+    newest: Sequence[str] = sorted(marks_in(seen))[-MAX_MARKS:]
     return "".join(newest)
 
 
@@ -160,7 +160,7 @@ def store(user_id: str, seen: Shown, *, read_at: int = 0, marks: str = "") -> No
     statement.all(
         **key, read_at=read_at, marks=marks, version=seen.version, seen=added, seen_at=now_ms()
     )
-    if len(before) > 2 * MARKS_KEPT * MARK:
+    if len(before) > 2 * MAX_MARKS * MARK:
         # Not if another process has added some meanwhile.
         _TRIM.all(**key, before=before + added, after=trimmed(before + added))
 

@@ -32,12 +32,12 @@ MAX_TAIL_LENGTH = 6
 MAX_UNIT_LENGTH = 4
 RUNS = ("0123456789" * 12, string.ascii_lowercase * 4, "qwertyuiopasdfghjklzxcvbnm" * 4)
 
-AT_ONCE = 2
+MAX_PARALLEL_HASHES = 2
 WAIT_SECONDS = 2.0
 SALT_BYTES = 16
 HASH_BYTES = 32
 
-_slots = threading.BoundedSemaphore(AT_ONCE)
+_slots = threading.BoundedSemaphore(MAX_PARALLEL_HASHES)
 
 
 @dataclass(frozen=True, slots=True)

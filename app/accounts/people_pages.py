@@ -25,8 +25,7 @@ pages = Blueprint("people_pages", __name__)
 PEOPLE = "/people"
 # The token is taken out of the address before anything sees it.
 LINK = "/password/<token>"
-# People on one page.
-SHOWN = 200
+PAGE_SIZE = 200
 
 
 @pages.get(PEOPLE)
@@ -101,7 +100,7 @@ def _show(
     cursor = None if issued else request.args.get("cursor") or None
     try:
         with reading():
-            listed = users.list_users(actor(), limit=SHOWN, cursor=cursor, humans_only=True)
+            listed = users.list_users(actor(), limit=PAGE_SIZE, cursor=cursor, humans_only=True)
             shown = [user["id"] for user in listed.data]
             statuses = invitations.link_statuses(actor(), shown)
             with_factor = second_factor.enabled_among(shown)

@@ -24,11 +24,11 @@ from app.tickets import stalled_bots
 from app.wiki import loaders as wiki
 
 # Rows in each section of a bot's page; the logs have all of them.
-SHOWN = 15
-HELD = 50
+MAX_ROWS = 15
+MAX_HELD_TICKETS = 50
 HOURS = 24
-# Bots whose usage a ticket shows.
-USERS = 20
+# Whose usage a ticket shows.
+MAX_BOTS = 20
 # Of a dollar.
 MICROS = 1_000_000
 _REFUSED_EVENTS = (
@@ -164,9 +164,9 @@ def bot_named(actor: Actor, username: str) -> User:
 def work_of(actor: Actor, bot_id: str) -> Work:
     return Work(
         writes=_events(actor, bot_id, AuditEvent.category == Category.ACTIVITY.value),
-        calls=list_invocations(actor, limit=SHOWN, cursor=None, bot_id=bot_id).data,
+        calls=list_invocations(actor, limit=MAX_ROWS, cursor=None, bot_id=bot_id).data,
         refused=_events(actor, bot_id, AuditEvent.event_type.in_(_REFUSED_EVENTS)),
-        held=stalled_bots.held_by(actor, bot_id, HELD),
+        held=stalled_bots.held_by(actor, bot_id, MAX_HELD_TICKETS),
         hours=_hours(bot_id),
         used=next(iter(_used(BotUsage.bot_user_id == bot_id, BotUsage.ticket_id.is_(None))), None),
     )
@@ -191,7 +191,7 @@ def _used(*conditions: Any) -> list[Used]:
         .join(User, User.id == BotUsage.bot_user_id)
         .where(*conditions)
         .order_by(tokens.desc(), BotUsage.id)
-        .limit(USERS)
+        .limit(MAX_BOTS)
     )
     return [Used(*row) for row in rows]
 
@@ -201,7 +201,7 @@ def _events(actor: Actor, bot_id: str, condition: Any) -> list[dict[str, Any]]:
         select(AuditEvent)
         .where(AuditEvent.actor_user_id == bot_id, condition)
         .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
-        .limit(SHOWN)
+        .limit(MAX_ROWS)
     ).all()
     return events_json(rows, actor)
 

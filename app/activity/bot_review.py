@@ -28,8 +28,8 @@ from app.wiki.models import WikiPage, WikiRevision
 FIRST_LOOK_DAYS = 7
 # Events on one page; the next page follows once these are marked as reviewed.
 EVENTS_SHOWN = 100
-# Further events are counted up to this number.
-COUNTED = 1000
+# Of further events.
+MAX_COUNT = 1000
 # Reversible events whose target is part of a project, or a personal note.
 OF_PROJECTS = sorted(
     name for name in REVERSIBLE if name.startswith(("label.", "workflow_state.", "sticky_note."))
@@ -73,7 +73,7 @@ class Review:
     since: int
     events: Sequence[AuditEvent]
     references: References
-    # The number of further events, up to COUNTED.
+    # The number of further events, up to MAX_COUNT.
     left: int
     # Whether only changes without reading are among them.
     is_unread: bool = False
@@ -111,7 +111,9 @@ def review(actor: Actor, username: str, *, unread: bool = False) -> Review:
     ).all()
     left = 0
     if len(events) == EVENTS_SHOWN:
-        counted = select(AuditEvent.id).where(*conditions).limit(COUNTED + EVENTS_SHOWN).subquery()
+        counted = (
+            select(AuditEvent.id).where(*conditions).limit(MAX_COUNT + EVENTS_SHOWN).subquery()
+        )
         total = session.scalar(select(func.count()).select_from(counted)) or 0
         left = total - len(events)
     return Review(
@@ -126,12 +128,12 @@ def review(actor: Actor, username: str, *, unread: bool = False) -> Review:
 
 
 def _without_reading(conditions: Sequence[ColumnElement[bool]]) -> list[str]:
-    """The events that changed what their bot had not read, among the first ``COUNTED``."""
+    """The events that changed what their bot had not read, among the first ``MAX_COUNT``."""
     rows = session.execute(
         select(AuditEvent.id, AuditEvent.ticket_id, AuditEvent.receipt)
         .where(*conditions)
         .order_by(AuditEvent.created_at, AuditEvent.id)
-        .limit(COUNTED)
+        .limit(MAX_COUNT)
     ).all()
     receipts = with_answers((row.id, row.receipt) for row in rows)
     lacking = [

@@ -13,7 +13,7 @@ from app.accounts import bot_reads
 from app.accounts.bot_reads import GAP
 from app.accounts.models import BotRead, BotReader
 from app.accounts.read_notes import notes, shared_us
-from app.audit.receipts import NAMED, Begun, Receipt, Subject, VersionedKind
+from app.audit.receipts import MAX_NAMED_COMMENTS, Begun, Receipt, Subject, VersionedKind
 from app.core.actor import Actor
 from app.core.clock import now_ms
 from app.database.columns import Id
@@ -160,5 +160,5 @@ def _discussion(user_id: str, ticket_id: str, row: Any) -> tuple[dict[str, Any],
     ]
     read = len(discussion) - len(unread)
     # The newest, oldest first.
-    named = {"count": len(discussion), "read": read, "unread": unread[:NAMED][::-1]}
-    return named, unread[NAMED:][::-1]
+    named = {"count": len(discussion), "read": read, "unread": unread[:MAX_NAMED_COMMENTS][::-1]}
+    return named, unread[MAX_NAMED_COMMENTS:][::-1]

@@ -21,8 +21,8 @@ from app.database.session import AnyRow, session
 # Rows of a page, and the events that are read for them at most.
 ROWS = 50
 MAX_EVENTS = 1000
-# A row says so many kinds of events in words, and counts the others.
-SAID = 3
+# In a row, which counts the events of other kinds.
+MAX_NAMED_KINDS = 3
 KIND = "audit_event"
 # What the service does by itself all day: one row for each of these in a day.
 HOUSEKEEPING = ("system.sweeper_ran", "system.audit_checkpoint")
@@ -124,7 +124,7 @@ def _in_words(
 
 def _kinds(rows: Sequence[AnyRow]) -> list[tuple[str, int]]:
     """The event types that a row says, with the numbers of their events, the first one first."""
-    return list(Counter(row.event_type for row in reversed(rows)).items())[:SAID]
+    return list(Counter(row.event_type for row in reversed(rows)).items())[:MAX_NAMED_KINDS]
 
 
 def _said_alone(rows: Sequence[AnyRow]) -> Iterable[AnyRow]:

@@ -29,7 +29,7 @@ pages = Blueprint("files_pages", __name__)
 OF_TICKET = "/tickets/<reference>/files"
 OF_PAGE = "/wiki/pages/<page_id>/files"
 FILE = "/files/<file_id>"
-SHOWN = 100
+MAX_FILES = 100
 
 Prepare = Callable[[Actor, str, ReceivedFile], PreparedFile | None]
 Add = Callable[[Actor, str, PreparedFile | None], Any]
@@ -60,7 +60,7 @@ def of_ticket(reference: str) -> Response:
 
 def _of_ticket(reference: str, problem: str = "", status: int = 200) -> Response:
     with reading():
-        listed = service.list_of_ticket(actor(), reference, limit=SHOWN, cursor=None).data
+        listed = service.list_of_ticket(actor(), reference, limit=MAX_FILES, cursor=None).data
         ticket = tickets.visible(actor(), reference)
         back, title = f"/tickets/{ticket.display_id}", f"{ticket.display_id} {ticket.title}"
     return _listed(listed, f"/tickets/{ticket.display_id}", back, title, problem, status)
@@ -74,7 +74,7 @@ def of_page(page_id: str) -> Response:
 
 def _of_page(page_id: str, problem: str = "", status: int = 200) -> Response:
     with reading():
-        listed = service.list_of_page(actor(), page_id, limit=SHOWN, cursor=None).data
+        listed = service.list_of_page(actor(), page_id, limit=MAX_FILES, cursor=None).data
         found = wiki.visible_by_id(actor(), page_id)
         key = visible(actor(), found.project_id).key if found.project_id else None
         back = address_of(key, found.slug, found.id)

@@ -11,12 +11,12 @@ from typing import Any, cast
 from sqlalchemy import JSON, Index, Table, insert, select, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.audit.receipts import NAMED, Receipt
+from app.audit.receipts import MAX_NAMED_COMMENTS, Receipt
 from app.database.columns import Id
 from app.database.session import Base, Prepared, session
 
 # Changes whose answers are read at once.
-AT_ONCE = 500
+BATCH = 500
 _OPEN = text("answer IS NULL")
 
 
@@ -46,10 +46,10 @@ def with_answers(rows: Iterable[tuple[str, Receipt | None]]) -> dict[str, Receip
     """The receipts of these events with what processes have answered; needs a unit of work."""
     found = dict(rows)
     asked = [key for key, receipt in found.items() if receipt and receipt.get("other_readers")]
-    for start in range(0, len(asked), AT_ONCE):
+    for start in range(0, len(asked), BATCH):
         answers: dict[str, dict[str, dict[str, Any]]] = {}
         statement = select(ReceiptAnswer.event_id, ReceiptAnswer.process_id, ReceiptAnswer.answer)
-        of_these = ReceiptAnswer.event_id.in_(asked[start : start + AT_ONCE])
+        of_these = ReceiptAnswer.event_id.in_(asked[start : start + BATCH])
         for row in session.execute(statement.where(of_these, ReceiptAnswer.answer.is_not(None))):
             answers.setdefault(row.event_id, {})[row.process_id] = row.answer
         for event_id, of_event in answers.items():
@@ -78,5 +78,5 @@ def _with_answers(receipt: Receipt, answers: dict[str, dict[str, Any]]) -> Recei
         all_unread = [*comments.get("more_unread", ()), *comments["unread"]]
         unread = [one for one in all_unread if one[0] not in shown]
         read = comments["count"] - len(unread)
-        merged["comments"] = {**comments, "read": read, "unread": unread[-NAMED:]}
+        merged["comments"] = {**comments, "read": read, "unread": unread[-MAX_NAMED_COMMENTS:]}
     return merged

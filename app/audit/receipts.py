@@ -18,8 +18,8 @@ from app.core.actor import Actor
 from app.database.session import unit_values
 
 Receipt = dict[str, Any]
-# The newest comments that a receipt names as not read.
-NAMED = 20
+# A receipt names the newest that were not read.
+MAX_NAMED_COMMENTS = 20
 
 
 class VersionedKind(StrEnum):

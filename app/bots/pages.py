@@ -33,8 +33,7 @@ pages = Blueprint("bots_pages", __name__)
 
 BOTS = "/bots"
 BOTS_OF_PROJECT = "/projects/<key>/settings/bots"
-# Bots that one page lists.
-SHOWN = 200
+PAGE_SIZE = 200
 # By one deactivation; each writes an event of its own.
 MAX_UNASSIGNED_TICKETS = 500
 
@@ -96,7 +95,7 @@ def index() -> Response:
     cursor = request.args.get("cursor") or None
     try:
         with reading():
-            listed = service.list_bots(actor(), limit=SHOWN, cursor=cursor)
+            listed = service.list_bots(actor(), limit=PAGE_SIZE, cursor=cursor)
             projects = offered_projects()
             pause = service.current_pause(actor())
             histograms = call_histograms(actor())
@@ -295,7 +294,7 @@ def change_in_project(key: str) -> Response:
 def _show_in_project(project: SeenProject, form: Form) -> Response:
     """The bots whose allowlist admits the project, and the active ones that can be let in."""
     with reading():
-        bots = service.list_bots(actor(), limit=SHOWN, cursor=None).data
+        bots = service.list_bots(actor(), limit=PAGE_SIZE, cursor=None).data
     bots.sort(key=lambda bot: (not bot["is_active"], bot["display_name"].casefold()))
     inside = [bot for bot in bots if not bot["project_ids"] or project.id in bot["project_ids"]]
     outside = [bot for bot in bots if bot["is_active"] and bot not in inside]

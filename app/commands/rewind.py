@@ -28,8 +28,7 @@ T = TypeVar("T")
 # A command counts and lists everything.
 ALL = sys.maxsize
 MAX_EVENTS = 100_000_000
-# Names that are looked up at once.
-AT_ONCE = 500
+NAME_BATCH = 500
 
 
 class MomentType(click.ParamType[int]):
@@ -102,7 +101,7 @@ def _preview(actor: Actor, scope: RewindScope, summary: RewindSummary, bar: Any)
 
 def _chunks(values: Iterable[T]) -> Iterator[list[T]]:
     rest = iter(values)
-    while chunk := list(islice(rest, AT_ONCE)):
+    while chunk := list(islice(rest, NAME_BATCH)):
         yield chunk
 
 

@@ -21,8 +21,7 @@ from app.web.render import go, page
 pages = Blueprint("feeds_pages", __name__)
 
 FEEDS = "/profile/feeds"
-# Feeds on one page.
-SHOWN = 200
+PAGE_SIZE = 200
 
 
 @pages.get(FEEDS)
@@ -37,7 +36,7 @@ def _show(address: str = "", refused: str = "", status: int = 200) -> Response:
     cursor = None if address else request.args.get("cursor") or None
     try:
         with reading():
-            listed = service.list_feeds(actor(), limit=SHOWN, cursor=cursor)
+            listed = service.list_feeds(actor(), limit=PAGE_SIZE, cursor=cursor)
             projects = offered_projects()
     except InvalidField:
         # The cursor is broken: start at the first page.

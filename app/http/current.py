@@ -17,7 +17,7 @@ from app.core.errors import RequestTooLarge
 
 # The limit of bodies on what needs no login.
 PUBLIC_BYTES = 64 * 1024
-_DRAINED = 256 * 1024
+_MAX_DRAINED_BYTES = 256 * 1024
 # The extension of the application that is its Identity.
 IDENTITY = "docket_identity"
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -73,7 +73,7 @@ def read_body(request: Request, limit: int) -> bytes:
     declared = request.content_length
     if declared is not None:
         if declared > limit:
-            stream.read(min(declared, _DRAINED))
+            stream.read(min(declared, _MAX_DRAINED_BYTES))
             raise RequestTooLarge(limit)
         return bytes(stream.read(declared)) if declared else b""
     if "chunked" not in request.headers.get("Transfer-Encoding", "").lower():

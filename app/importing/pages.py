@@ -32,8 +32,8 @@ MAX_REQUEST_ROWS = 1_000
 # Over all of its requests.
 MAX_UPLOAD_ROWS = 20_000
 MAX_COLUMNS = 500
-# Rows of the report on the page; the downloaded report has all.
-SHOWN = 200
+# On the page; the downloaded report has all.
+SHOWN_ROWS = 200
 # The form field that carries the totals of the requests before.
 SO_FAR = "so-far"
 COLUMNS = ("where", "issue", "outcome", "ticket", "type", "state", "priority", "assignee", "title")
@@ -193,7 +193,11 @@ def _page(upload: Upload | None = None, *, has_run: bool = False, status: int = 
         "done": upload if has_run else None,
     }
     if upload and has_run:
-        context |= {"rows": upload.report.rows[:SHOWN], "shown": SHOWN, "request_id": g.request_id}
+        context |= {
+            "rows": upload.report.rows[:SHOWN_ROWS],
+            "shown": SHOWN_ROWS,
+            "request_id": g.request_id,
+        }
     return page("moving/import.html", block="answer", status=status, **context)
 
 

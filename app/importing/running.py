@@ -37,8 +37,8 @@ from app.tickets.models import ImportedIssue, Ticket, TicketType
 
 # Small, as other writers wait for the project's ticket counter during a batch.
 BATCH = 50
-# Issues after which what is put into the search index is stored there, many at once.
-FLUSHED = 400
+# What is put into the search index is stored there, many at once.
+ISSUES_PER_FLUSH = 400
 # What the report calls tickets of each type.
 CREATED_AS = {
     TicketType.EPIC: "epics",
@@ -144,7 +144,7 @@ class Importer:
                 count = self._handled(batch, handle)
             progress(count)
             done += count
-            if self._most is None and done - flushed >= FLUSHED:
+            if self._most is None and done - flushed >= ISSUES_PER_FLUSH:
                 index.flush(own=True)
                 flushed = done
         return done

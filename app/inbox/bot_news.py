@@ -29,14 +29,14 @@ from app.projects.models import Project
 from app.tickets.changes import OVERLAP_MS, TOKEN, Seen, next_token, read_token
 from app.tickets.models import Ticket
 
-# News in an answer.
-SHOWN = 20
-# Characters of a comment.
-EXCERPT = 300
-# A cursor marks no more known events than this; a query must get past them.
-KNOWN = 64
+# In an answer.
+MAX_NEWS = 20
+# Of a comment.
+EXCERPT_LENGTH = 300
+# In a cursor; a query must get past them.
+MAX_KNOWN_EVENTS = 64
 # More events than this are not compared one by one with those that were no news.
-COMPARED = 200
+MAX_COMPARED_EVENTS = 200
 BOTS_KEPT = 10_000
 WITH_TEXT = ("comment.created", "comment.updated")
 CREATED = "ticket.created"
@@ -102,7 +102,7 @@ _HAPPENED = Prepared(
         Unindexed(AuditEvent.event_type).in_([literal_column(f"'{name}'") for name in OF_TICKETS]),
     )
     .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
-    .limit(literal_column(str(COMPARED), Integer))
+    .limit(literal_column(str(MAX_COMPARED_EVENTS), Integer))
 )
 
 
@@ -124,7 +124,7 @@ def news_of_bot(actor: Actor, since: str | None = None) -> BotNews:
     if checked.until:
         rows = _HAPPENED.all(start=checked.until, user_id=actor.id)
         happened = frozenset(row.id for row in rows)
-        if len(rows) < COMPARED and happened <= checked.event_ids:
+        if len(rows) < MAX_COMPARED_EVENTS and happened <= checked.event_ids:
             # The next question looks at no event, such as the bot's own, from before the overlap.
             _keep(actor, CheckedNews(moment - OVERLAP_MS, happened))
             return NOTHING
@@ -147,12 +147,12 @@ def _found(actor: Actor, seen: Seen, moment: int) -> BotNews:
     events = _events(actor, seen.start)
     fresh = [event for event in events if not seen.knows(event.id)]
     if fresh:
-        shown = fresh[:SHOWN]
+        shown = fresh[:MAX_NEWS]
         newest_first = events[events.index(shown[-1]) :: -1]
         return BotNews(
             rows_of(actor, shown),
             next_token(newest_first, seen),
-            has_more=len(fresh) > SHOWN,
+            has_more=len(fresh) > MAX_NEWS,
             seen=events_seen(_whole(shown)),
         )
     settled = max(seen.start, moment - OVERLAP_MS)
@@ -196,7 +196,7 @@ def _events(actor: Actor, oldest: int) -> list[Any]:
         .join(Project, Project.id == Ticket.project_id)
         .where(is_news(actor, oldest), is_shown(actor), is_for_actor, IS_TOLD)
         .order_by(AuditEvent.created_at, AuditEvent.id)
-        .limit(KNOWN + SHOWN + 1)
+        .limit(MAX_KNOWN_EVENTS + MAX_NEWS + 1)
     )
     if actor.allowlist:
         statement = statement.where(Ticket.project_id.in_(sorted(actor.allowlist)))
@@ -215,7 +215,7 @@ def _whole(events: Sequence[AuditEvent]) -> list[dict[str, Any]]:
     return [
         {"event_type": one.event_type, "ticket_id": one.ticket_id, "payload": one.payload}
         for one in events
-        if one.event_type in WITH_TEXT and len(one.payload["body"]) <= EXCERPT
+        if one.event_type in WITH_TEXT and len(one.payload["body"]) <= EXCERPT_LENGTH
     ]
 
 
@@ -232,5 +232,5 @@ def _row(event: dict[str, Any]) -> dict[str, str]:
         "when": f"{event['created_at'][:16]}Z",
     }
     if event["event_type"] in WITH_TEXT:
-        row["comment"] = event["payload"]["body"][:EXCERPT]
+        row["comment"] = event["payload"]["body"][:EXCERPT_LENGTH]
     return row

@@ -216,7 +216,7 @@ def standing() -> Response:
 def _standing(*, out_of_band: bool) -> str:
     with reading():
         news = verbs.standing(actor())
-    shown = "99+" if news.tickets >= verbs.COUNTED else str(news.tickets)
+    shown = "99+" if news.tickets >= verbs.MAX_COUNT else str(news.tickets)
     return render("home/_standing.html", standing=news, shown=shown, out_of_band=out_of_band)
 
 

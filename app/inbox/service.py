@@ -54,13 +54,12 @@ SUBJECT = "inbox"
 # The subject of a ticket's marker is this prefix and the ticket's id.
 OF_TICKET = "inbox:"
 DAYS = 30
-COUNTED = 100
+MAX_COUNT = 100
 # The kinds: watched, held, created, commented on, mentioned on.
 MAX_TICKETS_PER_KIND = 500
 # Events of a bot, its calls included, among which its claims are looked for.
 CLAIMS_AMONG = 2000
-# Events shown of each ticket.
-SHOWN = 5
+EVENTS_PER_TICKET = 5
 # The last use of a token is written up to a minute late (``accounts/identity.py``).
 AT_WORK_MS = 2 * MINUTE_MS
 # Sorts before every event id.
@@ -73,7 +72,7 @@ Own = aliased(ReadMarker, name="own")
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What the header of every page shows; ``tickets`` counts those with news up to ``COUNTED``."""
+    """What the header of a page shows; ``tickets`` counts those with news up to ``MAX_COUNT``."""
 
     tickets: int
     is_bot_at_work: bool
@@ -86,7 +85,7 @@ class TicketNews:
     # Its display id, title and type.
     ticket: Any
     events: list[dict[str, Any]]
-    # Older events that are not shown, up to ``COUNTED``.
+    # Older events that are not shown, up to ``MAX_COUNT``.
     more: int
     # The ids of the newest event and of the oldest that marking as unread makes news again.
     newest: str
@@ -286,21 +285,21 @@ def _with_events(
             *([] if until is None else [AuditEvent.id > after, AuditEvent.created_at <= until]),
         )
         .order_by(*newest_first)
-        .limit(SHOWN + COUNTED)
+        .limit(EVENTS_PER_TICKET + MAX_COUNT)
         for group in groups
     ]
     found: dict[str, list[str]] = {}
     for row in session.execute(union_all(*(select(part.subquery()) for part in parts))):
         found.setdefault(row.ticket_id, []).append(row.id)
     event_ids = {key: sorted(some, reverse=True) for key, some in found.items()}
-    shown = [event_id for some in event_ids.values() for event_id in some[:SHOWN]]
+    shown = [event_id for some in event_ids.values() for event_id in some[:EVENTS_PER_TICKET]]
     events = session.scalars(select(AuditEvent).where(AuditEvent.id.in_(shown))).all()
     by_id = {event["id"]: event for event in events_json(events, actor)}
     return [
         TicketNews(
             ticket=group,
-            events=[by_id[event_id] for event_id in event_ids[group.ticket_id][:SHOWN]],
-            more=len(event_ids[group.ticket_id][SHOWN:]),
+            events=[by_id[event_id] for event_id in event_ids[group.ticket_id][:EVENTS_PER_TICKET]],
+            more=len(event_ids[group.ticket_id][EVENTS_PER_TICKET:]),
             newest=group.newest,
             oldest=min(
                 (one for one in event_ids[group.ticket_id] if one > group.marker),
@@ -336,7 +335,7 @@ def standing(actor: Actor) -> Standing:
         .join(Ticket, Ticket.id == with_news.c.id)
         .join(Project, Project.id == Ticket.project_id)
         .where(is_shown(actor))
-        .limit(COUNTED)
+        .limit(MAX_COUNT)
         .subquery()
     )
     used = exists().where(BotToken.is_active, BotToken.last_used_at >= now_ms() - AT_WORK_MS)

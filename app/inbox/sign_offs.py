@@ -23,11 +23,11 @@ from app.projects.models import Project, StateCategory, WorkflowState
 from app.tickets import loaders, service
 from app.tickets.models import Comment, Ticket
 
-# Tickets that are considered, the newest first, and those that are shown.
+# Those that are considered, the newest first, and those that are shown.
 MAX_TICKETS = 200
-SHOWN = 20
-# Events of a bot on one ticket.
-EVENTS = 50
+MAX_SHOWN_TICKETS = 20
+# Of a bot.
+MAX_EVENTS_PER_TICKET = 50
 ENTRIES = ("ticket.state_changed", "ticket.created", "ticket.restored")
 
 
@@ -108,7 +108,7 @@ def awaited(actor: Actor) -> list[AwaitedSignOff]:
         .join(User, User.id == AuditEvent.actor_user_id)
         .where(Ticket.id.in_(select(in_review.c.id)), AuditEvent.actor_kind == ActorKind.BOT.value)
         .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
-        .limit(SHOWN)
+        .limit(MAX_SHOWN_TICKETS)
     )
     return [
         AwaitedSignOff(
@@ -136,7 +136,7 @@ def done_by_bots(actor: Actor, reference: str) -> tuple[Ticket, Sequence[AuditEv
             AuditEvent.category == Category.ACTIVITY.value,
         )
         .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
-        .limit(EVENTS)
+        .limit(MAX_EVENTS_PER_TICKET)
     ).all()
     since = next(
         (place for place, event in enumerate(newest) if event.actor_kind == ActorKind.HUMAN),

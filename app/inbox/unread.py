@@ -22,13 +22,13 @@ from app.inbox.bot_news import IS_TOLD, rows_of
 from app.inbox.service import IGNORED
 from app.tickets.changes import OVERLAP_MS
 
-# Unread events in an answer, and the newest events of a ticket among which they are looked for.
-SHOWN = 10
-AMONG = 200
+# Unread ones in an answer, and those of a ticket among which they are looked for.
+MAX_EVENTS = 10
+NEWEST_EVENTS = 200
 # A mark is the last letters of an event's id.
-MARK = 6
-# Events that a reading can mark; of more, the oldest count as unread.
-MARKED = 64
+MARK_LENGTH = 6
+# Of a reading; of more events, the oldest count as unread.
+MAX_MARKS = 64
 
 
 class ReadPart(StrEnum):
@@ -68,7 +68,7 @@ _LATELY = Prepared(
         _by_others(AuditEvent.actor_user_id),
     )
     .order_by(*_NEWEST_FIRST)
-    .limit(MARKED)
+    .limit(MAX_MARKS)
 )
 
 
@@ -88,7 +88,7 @@ _since = (
         >= select(func.min(_reads.c.read_at) - OVERLAP_MS).where(*_of_ticket).scalar_subquery(),
     )
     .order_by(*_NEWEST_FIRST)
-    .limit(AMONG)
+    .limit(NEWEST_EVENTS)
     .subquery()
 )
 # Each event beside each reading.
@@ -113,12 +113,12 @@ def begin_reading(actor: Actor, ticket_id: str) -> Reading:
     """What the bot is bound to see of a ticket that it reads afterwards, in this unit of work."""
     moment = now_ms()
     rows = _LATELY.all(ticket_id=ticket_id, start=moment - OVERLAP_MS, user_id=actor.id)
-    return Reading(actor.id, ticket_id, moment, "".join(row.id[-MARK:] for row in rows))
+    return Reading(actor.id, ticket_id, moment, "".join(row.id[-MARK_LENGTH:] for row in rows))
 
 
 @operation(Access.READ)
 def unread(actor: Actor, ticket_id: str) -> list[dict[str, str]]:
-    """Who did what when, oldest first, at most the newest ``SHOWN``; needs a unit of work.
+    """Who did what when, oldest first, at most the newest ``MAX_EVENTS``; needs a unit of work.
 
     A part that was never read counts as read with the other; without any reading nothing is unread.
     """
@@ -138,7 +138,7 @@ def unread(actor: Actor, ticket_id: str) -> list[dict[str, str]]:
         select(AuditEvent)
         .where(AuditEvent.id.in_(fresh), IS_TOLD)
         .order_by(*_NEWEST_FIRST)
-        .limit(SHOWN)
+        .limit(MAX_EVENTS)
     ).all()
     return [
         {name: row[name] for name in ("who", "what", "when")}
@@ -153,8 +153,10 @@ def _is_unread(event: Any, readings: dict[str, Any], ticket_id: str) -> bool:
     )
     subjects = [_subject(part, ticket_id) for part in parts]
     reading = next(readings[subject] for subject in subjects if subject in readings)
-    marks = {reading.marks[at : at + MARK] for at in range(0, len(reading.marks), MARK)}
-    is_known = event.id[-MARK:] in marks
+    marks = {
+        reading.marks[at : at + MARK_LENGTH] for at in range(0, len(reading.marks), MARK_LENGTH)
+    }
+    is_known = event.id[-MARK_LENGTH:] in marks
     return event.created_at >= reading.read_at - OVERLAP_MS and not is_known
 
 

@@ -20,13 +20,12 @@ from app.jobs.checkpointing import FIRST_ID, LATE_MS
 # Checkpoints that are read at once.
 BATCH = 20
 IDS_READ = 10_000
-# The most that is reported of what is wrong.
-REPORTED = 50
+MAX_FINDINGS = 50
 
 
 @dataclass(slots=True)
 class LogVerdict:
-    """What a verification found: all that is wrong, the first first, up to ``REPORTED``."""
+    """What a verification found: all that is wrong, the first first, up to ``MAX_FINDINGS``."""
 
     checkpoints: int = 0
     events: int = 0
@@ -40,7 +39,7 @@ class LogVerdict:
         return not self.wrong
 
     def add(self, what: str) -> None:
-        if len(self.wrong) < REPORTED:
+        if len(self.wrong) < MAX_FINDINGS:
             self.wrong.append(what)
         else:
             self.more += 1

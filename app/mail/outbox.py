@@ -34,7 +34,7 @@ LAST_ATTEMPT = len(BACKOFF_MS) + 1
 # Longer than the batch of a claim takes (app/mail/smtp.py).
 LEASE_MS = 10 * MINUTE_MS
 # A mail that is due later than any can be was put off before the clock was set back.
-FARTHEST_MS = BACKOFF_MS[-1]
+MAX_DELAY_MS = BACKOFF_MS[-1]
 BATCH = 10
 ERROR_LENGTH = 300
 # Mails that a person waits for go first.
@@ -156,7 +156,7 @@ def claim(most: int = BATCH) -> list[HeldMail]:
     is_notice = case((Mail.kind.in_(_NOTICES), 1), else_=0)
     due = session.scalars(
         select(Mail)
-        .where(_PENDING, or_(Mail.due_at <= moment, Mail.due_at > moment + FARTHEST_MS))
+        .where(_PENDING, or_(Mail.due_at <= moment, Mail.due_at > moment + MAX_DELAY_MS))
         .order_by(is_notice, Mail.due_at, Mail.id)
         .limit(most)
     ).all()
@@ -202,7 +202,7 @@ def _finish(mail: Mail, outcome: Outcome) -> None:
 def has_due() -> bool:
     """Whether a mail is due; only reads, so that an idle worker is cheap."""
     moment = now_ms()
-    is_due = or_(Mail.due_at <= moment, Mail.due_at > moment + FARTHEST_MS)
+    is_due = or_(Mail.due_at <= moment, Mail.due_at > moment + MAX_DELAY_MS)
     return session.scalar(select(Mail.id).where(_PENDING, is_due).limit(1)) is not None
 
 

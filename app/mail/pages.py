@@ -11,7 +11,7 @@ from app.web.render import go, page
 pages = Blueprint("mail_pages", __name__)
 
 LOG = "/mail"
-SHOWN = 50
+PAGE_SIZE = 50
 KINDS = {
     "confirm": messages.CONFIRM_ADDRESS,
     "changed": messages.ADDRESS_CHANGED,
@@ -27,7 +27,7 @@ def log() -> Response:
     cursor = request.args.get("cursor") or None
     try:
         with reading():
-            listed = outbox.list_mails(actor(), limit=SHOWN, cursor=cursor)
+            listed = outbox.list_mails(actor(), limit=PAGE_SIZE, cursor=cursor)
     except InvalidField:
         # The cursor is broken: start at the first page.
         return go(LOG)

@@ -29,7 +29,7 @@ FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 OTHER = "other"
 # Between two flushes of a worker, and the most measurements that wait for one.
 FLUSH_SECONDS = 0.5
-QUEUED = 100_000
+MAX_QUEUE_LENGTH = 100_000
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +52,9 @@ class Recorder:
 
     def __init__(self, tools: frozenset[str]) -> None:
         self._tools = tools
-        self._queue: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque(maxlen=QUEUED)
+        self._queue: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque(
+            maxlen=MAX_QUEUE_LENGTH
+        )
         self._requests = Counter(
             "docket_requests",
             "Requests, by method, route, status and kind of actor",

@@ -30,7 +30,7 @@ from app.web.render import go, is_htmx, page, partial, with_toast, with_undo
 pages = Blueprint("projects_pages", __name__)
 
 # Projects that a page lists or a form offers.
-SHOWN = 200
+MAX_PROJECTS = 200
 # Up to this number, the menu of the header lists projects without a search field.
 AT_A_GLANCE = 6
 NO_TICKETS = {category.value: 0 for category in StateCategory}
@@ -49,7 +49,7 @@ def project_options() -> list[tuple[str, str]]:
 
 def offered_projects() -> list[dict[str, Any]]:
     """The JSON of the live projects that a page lists or a form offers."""
-    return service.list_projects(actor(), limit=SHOWN, cursor=None).data
+    return service.list_projects(actor(), limit=MAX_PROJECTS, cursor=None).data
 
 
 @pages.get("/projects")

@@ -19,7 +19,7 @@ from app.database.session import reading
 from app.projects.loaders import visible_by_key
 from app.projects.pages import project_options
 from app.rewind import messages, others
-from app.rewind.previewing import COUNTED, MAX_PREVIEWED_EVENTS, list_kept, preview
+from app.rewind.previewing import MAX_COUNT, MAX_PREVIEWED_EVENTS, list_kept, preview
 from app.rewind.scope import MAX_REQUESTS, RewindScope, moment_of
 from app.rewind.service import (
     RewindStep,
@@ -145,7 +145,7 @@ def _page(done: RewindSummary, beyond: str) -> Response:
         done=done,
         beyond=beyond,
         total=total,
-        counted=COUNTED,
+        counted=MAX_COUNT,
         previewed=MAX_PREVIEWED_EVENTS,
         listed=[(names[subject], back, kept) for subject, (back, kept) in listed],
         kept=stays.data,

@@ -11,7 +11,7 @@ from app.rewind import messages
 from app.rewind.others import EXISTS, Key, OtherWrite, OtherWrites
 
 # Longer texts are compared by their hashes, so that a preview does not keep them.
-KEPT = 200
+MAX_KEPT_LENGTH = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class RewindView:
 
 def short(value: Any) -> Any:
     """The value, or of a long text its hash."""
-    if isinstance(value, str) and len(value) > KEPT:
+    if isinstance(value, str) and len(value) > MAX_KEPT_LENGTH:
         return ("text", sha256(value.encode()).digest())
     return value
 

@@ -12,9 +12,9 @@ from app.rewind.scope import RewindScope
 from app.rewind.service import Fate, RewindStep, RewoundValue, count_events, preview_step
 from app.rewind.wording import RewindSummary, kept_lines
 
-# More events are counted up to ``COUNTED``.
+# More events are counted up to ``MAX_COUNT``.
 MAX_PREVIEWED_EVENTS = 20_000
-COUNTED = 100_000
+MAX_COUNT = 100_000
 CURSOR = "rewind-kept"
 
 
@@ -38,7 +38,7 @@ def preview(actor: Actor, scope: RewindScope) -> tuple[RewindSummary, int]:
     """What would become of the newest ``MAX_PREVIEWED_EVENTS``, and the number of all events."""
     summary = RewindSummary()
     with reading():
-        total = count_events(actor, scope, COUNTED)
+        total = count_events(actor, scope, MAX_COUNT)
     for step in _first(preview_steps(actor, scope)):
         summary.add(step)
     return summary, total

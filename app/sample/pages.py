@@ -23,7 +23,7 @@ from app.web.render import go, page
 
 pages = Blueprint("welcome_pages", __name__)
 
-SHOWN = 200
+MAX_CHOICES = 200
 PEOPLE, BOT = "/start/people", "/start/bot"
 
 
@@ -52,7 +52,7 @@ def make_project() -> Response:
 
 def _people_step(form: Form, *, issued: IssuedLink | None = None, status: int = 200) -> Response:
     with reading():
-        humans = users.list_users(actor(), limit=SHOWN, cursor=None, humans_only=True).data
+        humans = users.list_users(actor(), limit=MAX_CHOICES, cursor=None, humans_only=True).data
     people = [user for user in humans if user["is_active"]]
     return page(
         "welcome/people.html",
@@ -79,7 +79,7 @@ def add_person() -> Response:
 
 def _bot_step(form: Form, *, issued: IssuedBot | None = None, status: int = 200) -> Response:
     with reading():
-        choices = projects.list_projects(actor(), limit=SHOWN, cursor=None).data
+        choices = projects.list_projects(actor(), limit=MAX_CHOICES, cursor=None).data
     return page(
         "welcome/bot.html",
         form=form,

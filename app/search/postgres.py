@@ -36,9 +36,9 @@ BLOCK_BITS = 12
 # thousand matches, with sixty-four ten times as long (PERFORMANCE.md).
 WIDER = 4
 WIDEST = 16
-# If at most FEW matches are expected in all, the next scan covers the rest. The estimate needs
+# If at most FEW_MATCHES are expected in all, the next scan covers the rest. The estimate needs
 # SAMPLE document ids, as the newest block may have any number.
-FEW = 4000
+FEW_MATCHES = 4000
 SAMPLE = 1 << (BLOCK_BITS - 1)
 # Tiers that few documents belong to.
 _SMALL = (Tier.DISPLAY_ID, Tier.EXACT_TITLE, Tier.ALL_IN_TITLE)
@@ -165,7 +165,7 @@ class TierScan:
         """Add the matches of a scan and set the size of the next one."""
         self.document_ids += sorted(document_ids, reverse=True)
         self.blocks_left = self.next_oldest
-        are_few = self._scanned >= SAMPLE and not self.is_over(FEW)
+        are_few = self._scanned >= SAMPLE and not self.is_over(FEW_MATCHES)
         self.size = max(self.blocks_left if are_few else min(self.size * WIDER, WIDEST), 1)
 
     @property

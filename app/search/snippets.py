@@ -17,16 +17,16 @@ from app.search.words import MAX_WORD_LENGTH, WordRun, composed, folded, is_pict
 
 LENGTH = 200
 ELLIPSIS = "…"
-# Characters of a snippet before its first match.
-BEFORE = 50
+# Before the first match.
+LEAD_LENGTH = 50
 # A text of at most so many characters is read whole.
 READ_WHOLE = 2_000
 # Of a longer one, the characters around its first match, signs of Markdown included.
 READ_BEFORE = 150
 READ_AFTER = 450
-# Matches that are considered: of each part of the query, and in all.
-WEIGHED = 100
-WEIGHED_IN_ALL = 400
+# Those that are considered: of each part of the query, and in all.
+MAX_MATCHES_PER_PART = 100
+MAX_MATCHES = 400
 
 Span = tuple[int, int]
 # A stretch of text, and whether it matches.
@@ -130,7 +130,7 @@ class Highlighter:
         plain, original = _folded_with_offsets(text)
         matches: list[tuple[int, int, int]] = []
         for number, matcher in enumerate(self._matchers):
-            limit = min(WEIGHED, WEIGHED_IN_ALL - len(matches))
+            limit = min(MAX_MATCHES_PER_PART, MAX_MATCHES - len(matches))
             matches += [(start, end, number) for start, end in matcher(plain, limit)]
         if original is not None:
             matches = [(*original(start, end), number) for start, end, number in matches]
@@ -257,9 +257,9 @@ def _best_start(matches: list[tuple[int, int, int]]) -> int:
     best, most = 0, 0
     in_all = len({part for _, _, part in matches})
     for index, (start, _, first) in enumerate(matches):
-        limit = start + LENGTH - BEFORE
+        limit = start + LENGTH - LEAD_LENGTH
         parts = {first}
-        for _, end, part in islice(matches, index + 1, index + WEIGHED):
+        for _, end, part in islice(matches, index + 1, index + MAX_MATCHES_PER_PART):
             if end <= limit:
                 parts.add(part)
         if len(parts) > most:
@@ -275,13 +275,13 @@ def _around(text: str, match: int) -> Span:
     It begins with a line if there is one in reach.
     """
     earliest = max(0, match - READ_BEFORE)
-    line = text.rfind("\n", earliest, max(0, match - BEFORE)) + 1
+    line = text.rfind("\n", earliest, max(0, match - LEAD_LENGTH)) + 1
     return line or earliest, min(len(text), match + READ_AFTER)
 
 
 def _cut(line: str, match: int) -> Span:
     """At most ``LENGTH`` characters around a match, cut between words where one ends in reach."""
-    start = max(0, match - BEFORE)
+    start = max(0, match - LEAD_LENGTH)
     if start:
         start = line.find(" ", start, match) + 1 or start
     end = start + LENGTH

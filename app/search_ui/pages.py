@@ -25,8 +25,8 @@ from app.web.wiki_addresses import address_of
 
 ROWS = 30
 PROJECTS = 200
-# Hits that the palette looks at for open tickets.
-LOOKED_AT = 24
+# By the palette, for open tickets.
+MAX_CONSIDERED_HITS = 24
 # The palette's hits, its commands below hits, and its commands without any.
 HITS = 8
 COMMANDS = 6
@@ -114,7 +114,7 @@ def palette() -> Response:
         options = projects.list_projects(actor(), limit=PROJECTS, cursor=None).data
         hits: list[Hit] = []
         if form.q:
-            hits = service.find(actor(), q=form.q, limit=LOOKED_AT).hits
+            hits = service.find(actor(), q=form.q, limit=MAX_CONSIDERED_HITS).hits
         rows = _rows_of(sorted(hits, key=_rank)[:HITS])
     available = commands.commands(options, request.args.get("project", ""))
     matching = commands.matching(available, form.q, COMMANDS if rows else COMMANDS_ALONE)

@@ -41,8 +41,7 @@ from app.web.render import (
 
 pages = Blueprint("sticky_notes_pages", __name__)
 
-# Notes on one page of a wall.
-SHOWN = 100
+PAGE_SIZE = 100
 # The colors that people choose from; a bot may set any other.
 COLORS = (
     ("#facc15", messages.YELLOW),
@@ -71,9 +70,11 @@ def _wall(key: str | None, form: Form) -> Response:
         with reading():
             project = visible_by_key(actor(), key) if key else None
             if project:
-                listed = service.list_of_project(actor(), project.id, limit=SHOWN, cursor=cursor)
+                listed = service.list_of_project(
+                    actor(), project.id, limit=PAGE_SIZE, cursor=cursor
+                )
             else:
-                listed = service.list_personal(actor(), limit=SHOWN, cursor=cursor)
+                listed = service.list_personal(actor(), limit=PAGE_SIZE, cursor=cursor)
             notes = [_with_text(note) for note in _with_names(listed.data)]
     except InvalidField:
         # The cursor is broken: start at the first page.

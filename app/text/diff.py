@@ -10,7 +10,7 @@ from app.text.sequences import MatchingRun, WorkBudget, runs
 # Changed blocks with more words on a side are marked by whole lines.
 WORDS = 20_000
 # So are blocks with a smaller share of common words, as marks would only be noise.
-ALIKE = 0.25
+MIN_SIMILARITY = 0.25
 # Unchanged lines that are shown around a change.
 AROUND = 3
 
@@ -114,7 +114,7 @@ def _marked(removed: str, added: str, budget: WorkBudget) -> tuple[Pieces, Piece
     word_runs = runs(old, new, budget)
     common = sum(len(old[at]) for run in word_runs if run.same for at in run.old if old[at].strip())
     longest = max(sum(map(len, "".join(words).split())) for words in (old, new))
-    if common < ALIKE * longest:
+    if common < MIN_SIMILARITY * longest:
         return None
     old_pieces: Pieces = []
     new_pieces: Pieces = []

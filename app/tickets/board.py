@@ -37,7 +37,7 @@ from app.tickets.read import LabelSummary, in_live_projects
 CARDS_PER_COLUMN = 100
 DONE_DAYS = 14
 # Counts of a column stop here, so that the cost of a board does not grow without limit.
-COUNTED = 10_000
+MAX_COUNT = 10_000
 
 _CARD_TYPES = [TicketType.STORY.value, TicketType.SUBTASK.value]
 _MAX_CARDS: ColumnElement[int] = literal_column(str(CARDS_PER_COLUMN))
@@ -114,7 +114,7 @@ class Column:
     id: str
     name: str
     category: str
-    # Live tickets in the column without any filter; COUNTED + 1 means that or more.
+    # Live tickets in the column without any filter; MAX_COUNT + 1 means that or more.
     total: int
     # How many it should hold at most.
     limit: int | None = None
@@ -132,7 +132,7 @@ class Column:
 
     @property
     def is_many(self) -> bool:
-        return self.total > COUNTED
+        return self.total > MAX_COUNT
 
     @property
     def older(self) -> int:
@@ -178,7 +178,7 @@ def empty_columns(shape: Shape) -> list[Column]:
     """The board's columns in order with their totals, without cards."""
     rows = _totals(shape.outline).all(**shape.values)
     if shape.project_id is None:
-        totals = {row.category: min(row.total, COUNTED + 1) for row in rows}
+        totals = {row.category: min(row.total, MAX_COUNT + 1) for row in rows}
         return [
             Column(name, name.capitalize(), name, totals.get(name, 0))
             for name in map(str, StateCategory)
@@ -190,7 +190,9 @@ def empty_columns(shape: Shape) -> list[Column]:
 def _totals(outline: Outline) -> Prepared:
     # One count per column along the index of boards; a grouped join takes five times as long.
     within = and_(Ticket.state_id == WorkflowState.id, outline.within)
-    tickets = select(Ticket.id).where(within).correlate(WorkflowState).limit(COUNTED + 1).subquery()
+    tickets = (
+        select(Ticket.id).where(within).correlate(WorkflowState).limit(MAX_COUNT + 1).subquery()
+    )
     total = select(func.count()).select_from(tickets).scalar_subquery().label("total")
     if outline.is_cross_project:
         by_state = select(WorkflowState.category, total).subquery()

@@ -25,8 +25,8 @@ OVERLAP_MS = 10_000
 MAX_EVENTS = 200
 # A token marks each known event of the overlap by the last letters of its id.
 _MARK = 6
-_MARKS_KEPT = 64
-TOKEN = re.compile(rf"(\d{{1,15}})\.((?:[0-9a-f]{{{_MARK}}}){{0,{_MARKS_KEPT}}})")
+_MAX_MARKS = 64
+TOKEN = re.compile(rf"(\d{{1,15}})\.((?:[0-9a-f]{{{_MARK}}}){{0,{_MAX_MARKS}}})")
 
 # Events that change the columns or labels of a project, or its existence.
 _OF_FRAME = ("workflow_state.", "label.", "project.")
@@ -79,9 +79,9 @@ def next_token(rows: Sequence[AnyRow], seen: Seen) -> str:
     be reported in every answer.
     """
     start = max(seen.start, rows[0].created_at - OVERLAP_MS if rows else 0)
-    if len(rows) > _MARKS_KEPT:
-        start = max(start, rows[_MARKS_KEPT].created_at + 1)
-    known = [row.id[-_MARK:] for row in rows[:_MARKS_KEPT] if row.created_at >= start]
+    if len(rows) > _MAX_MARKS:
+        start = max(start, rows[_MAX_MARKS].created_at + 1)
+    known = [row.id[-_MARK:] for row in rows[:_MAX_MARKS] if row.created_at >= start]
     return f"{start}.{''.join(known)}"
 
 

@@ -44,7 +44,7 @@ class Counted:
     """The numbers of tickets by name, the largest first."""
 
     numbers: dict[str, int]
-    # Whether only the newest ``list_pages.COUNTED`` tickets that other filters leave were counted.
+    # Whether only the newest ``list_pages.MAX_COUNT`` that other filters leave were counted.
     is_partial: bool
 
 
@@ -68,7 +68,7 @@ def _matching(actor: Actor, given: dict[str, Any]) -> tuple[list[ColumnElement[b
         candidates = candidates.where(Ticket.project_id.in_(actor.allowlist))
     is_partial = not list_pages.are_few(candidates)
     newest = candidates.order_by(Ticket.created_at.desc(), Ticket.id.desc())
-    counted = newest.limit(list_pages.COUNTED).subquery()
+    counted = newest.limit(list_pages.MAX_COUNT).subquery()
     conditions = filters.conditions(checked.items())
     return [Ticket.id.in_(select(counted.c.id)), *conditions], is_partial
 

@@ -1,7 +1,7 @@
 """The lists of pages: sorted, grouped and counted at a cost that has a bound.
 
 A filter by an index leaves candidates: the tickets of an assignee, say, or of the open states. At
-most ``COUNTED`` of them are read. If there are no more, the list is sorted by anything; otherwise
+most ``MAX_COUNT`` of them are read. If there are no more, the list is sorted by anything; otherwise
 it goes along an index in its own order.
 """
 
@@ -46,8 +46,8 @@ from app.tickets.list_orders import (
 from app.tickets.models import Ticket
 from app.tickets.read import LIVE, in_live_projects, tickets_json
 
-COUNTED = 10_000
-_LIMIT: ColumnElement[int] = literal_column(str(COUNTED + 1), Integer)
+MAX_COUNT = 10_000
+_LIMIT: ColumnElement[int] = literal_column(str(MAX_COUNT + 1), Integer)
 
 Row = dict[str, Any]
 
@@ -114,7 +114,7 @@ class TicketList:
 class Tally:
     """How many open and done tickets match, and the candidates if they can be sorted.
 
-    A number above ``COUNTED`` means that or more; None, that counting would read too many tickets.
+    A number above ``MAX_COUNT`` means that or more; None, that counting would read too many.
     """
 
     open: int | None = None
@@ -144,7 +144,7 @@ def _tally_narrow(ticket_list: TicketList, narrow: ColumnElement[bool]) -> Tally
             read
         )
     ).one()
-    if seen > COUNTED:
+    if seen > MAX_COUNT:
         return Tally()
     return Tally(open_ones, done, narrow)
 
@@ -161,16 +161,16 @@ def _tally_states(ticket_list: TicketList) -> Tally:
     rows = session.execute(union_all(*statements)).all() if statements else []
     seen = {row.place: row.seen for row in rows}
     counts = {
-        row.place: row.fitting if row.seen <= COUNTED or row.fitting > COUNTED else None
+        row.place: row.fitting if row.seen <= MAX_COUNT or row.fitting > MAX_COUNT else None
         for row in rows
     }
     candidates: ColumnElement[bool] | None = None
     if ticket_list.shown is None:
-        if sum(seen.values()) <= COUNTED:
+        if sum(seen.values()) <= MAX_COUNT:
             candidates = ticket_list.within
     else:
         own = next(name for name, ids in places.items() if ids == ticket_list.shown)
-        if seen.get(own, 0) <= COUNTED:
+        if seen.get(own, 0) <= MAX_COUNT:
             candidates = ticket_list.in_states(ticket_list.shown)
     return Tally(counts.get("open", 0), counts.get("done", 0), candidates)
 
@@ -208,7 +208,7 @@ def _sum(condition: ColumnElement[bool]) -> ColumnElement[int]:
 def are_few(ids: Select[Any]) -> bool:
     """Whether a query finds no more ids than can be sorted."""
     read = ids.limit(_LIMIT).subquery()
-    return (session.scalar(select(func.count()).select_from(read)) or 0) <= COUNTED
+    return (session.scalar(select(func.count()).select_from(read)) or 0) <= MAX_COUNT
 
 
 # -- pages ---------------------------------------------------------------------------------------

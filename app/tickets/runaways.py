@@ -26,9 +26,9 @@ from app.tickets.models import Comment, Ticket
 WINDOW_MS = 10 * MINUTE_MS
 # What a process counts by itself: a part of what is left, a few at most, or of a high limit another
 # part, so that looking at each creation costs little; and for how long.
-SHARE = 16
-FEW = 5
-SHARE_OF_LIMIT = 200
+LEFT_DIVISOR = 16
+TRUSTED_CREATIONS = 5
+LIMIT_DIVISOR = 200
 TRUSTED_MS = 5_000
 BOTS_KEPT = 10_000
 # What is counted of one bot in one project, and looked through for it.
@@ -125,7 +125,7 @@ def count_creation(actor: Actor, project_id: str) -> None:
             bot_id=actor.id, project_id=project_id, start=start, first_id=ids.id_at(start)
         )
         left = limit - row.tickets - row.comments - row.files
-        trusted = min(left // SHARE, max(FEW, limit // SHARE_OF_LIMIT))
+        trusted = min(left // LEFT_DIVISOR, max(TRUSTED_CREATIONS, limit // LIMIT_DIVISOR))
     if left < 0:
         _unchecked.pop(key, None)
         _pause(actor, project_id, limit)

@@ -21,13 +21,13 @@ from app.search.words import is_unspaced, stem, words
 from app.tickets import read
 from app.tickets.models import Ticket
 
-SHOWN = 3
+MAX_SIMILAR_TICKETS = 3
 # The tickets whose state and title are read.
-LOOKED_AT = 100
+MAX_CANDIDATES = 100
 # The share of its words, by weight, that a similar title has.
-ALIKE = 0.5
+MIN_SIMILARITY = 0.5
 # The weight of a word that no other title has; a word of one other title weighs 1.
-UNSHARED = 0.5
+UNSHARED_WEIGHT = 0.5
 
 _OWN = Prepared(
     select(Ticket.id, Ticket.title, Ticket.project_id, Ticket.parent_ticket_id).where(
@@ -84,8 +84,8 @@ def similar_tickets(actor: Actor, display_id: str) -> list[dict[str, Any]]:
         for document_id in ids:
             shared[document_id] = shared.get(document_id, 0.0) + _weight(len(ids))
     best = sorted(shared, key=lambda document_id: (shared[document_id], document_id), reverse=True)
-    indexed = {identifier for _, identifier in index.documents(best[:LOOKED_AT]).values()}
-    ticket_ids = indexed.union(index.pending_ids(LOOKED_AT))
+    indexed = {identifier for _, identifier in index.documents(best[:MAX_CANDIDATES]).values()}
+    ticket_ids = indexed.union(index.pending_ids(MAX_CANDIDATES))
     rows = _OPEN.all(ticket_ids=list(ticket_ids), ticket_id=ticket.id) if ticket_ids else []
     others = [
         (row, _stems(row.title))
@@ -102,7 +102,7 @@ def similar_tickets(actor: Actor, display_id: str) -> list[dict[str, Any]]:
         if likeness:
             ranked.append(((likeness, row.project_id == ticket.project_id, row.id), row))
     ranked.sort(key=lambda one: one[0], reverse=True)
-    return [_summary(row) for _, row in ranked[:SHOWN]]
+    return [_summary(row) for _, row in ranked[:MAX_SIMILAR_TICKETS]]
 
 
 def _stems(title: str) -> set[str]:
@@ -115,14 +115,14 @@ def _in_title(one: str) -> Term:
 
 def _weight(count: int) -> float:
     """How much a word says that this number of other titles have."""
-    return 1 / (1 + log(count)) if count > 0 else UNSHARED
+    return 1 / (1 + log(count)) if count > 0 else UNSHARED_WEIGHT
 
 
 def _likeness(own: set[str], other: set[str], weights: dict[str, float]) -> float:
     """The weight of the words that two titles share, less if they have many others; 0: too few."""
     common = own & other & weights.keys()
     weight = sum(weights[one] for one in common)
-    if len(common) < min(2, len(own)) or weight < ALIKE * sum(weights.values()):
+    if len(common) < min(2, len(own)) or weight < MIN_SIMILARITY * sum(weights.values()):
         return 0.0
     return weight * len(own & other) / len(own | other)
 

@@ -21,7 +21,7 @@ from app.tools import messages
 FILE = "docket://files/"
 MAX_IMAGE_BYTES = 1024 * 1024
 MAX_TEXT_BYTES = 64 * 1024
-SHOWN = 50
+MAX_FILES = 50
 
 
 def of_ticket(ticket_id: str) -> list[dict[str, Any]]:
@@ -29,7 +29,7 @@ def of_ticket(ticket_id: str) -> list[dict[str, Any]]:
     statement = FILES.outerjoin(Comment, Comment.id == StoredFile.comment_id).where(
         StoredFile.ticket_id == ticket_id, Comment.deleted_at.is_(None)
     )
-    newest = statement.order_by(StoredFile.created_at.desc(), StoredFile.id.desc()).limit(SHOWN)
+    newest = statement.order_by(StoredFile.created_at.desc(), StoredFile.id.desc()).limit(MAX_FILES)
     return files_json(session.execute(newest).all())
 
 
@@ -38,7 +38,7 @@ def of_page(page_id: str) -> list[dict[str, Any]]:
     newest = (
         FILES.where(StoredFile.page_id == page_id)
         .order_by(StoredFile.created_at.desc(), StoredFile.id.desc())
-        .limit(SHOWN)
+        .limit(MAX_FILES)
     )
     return files_json(session.execute(newest).all())
 

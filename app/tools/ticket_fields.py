@@ -13,7 +13,7 @@ from app.tickets import loaders, read
 from app.tickets import messages as ticket_messages
 from app.tickets.counting import Counted
 from app.tickets.creating import CreatedTicket
-from app.tickets.list_pages import COUNTED
+from app.tickets.list_pages import MAX_COUNT
 from app.tickets.models import Priority, RelationType, Ticket
 from app.tools import messages, naming
 from app.tools.naming import ASSIGNEE, LABELS, STATE
@@ -45,7 +45,7 @@ def partly(counted: Counted) -> dict[str, str]:
     """What to say if not all was counted."""
     if not counted.is_partial:
         return {}
-    return {"note": messages.more_than_counted(COUNTED)}
+    return {"note": messages.more_than_counted(MAX_COUNT)}
 
 
 def filters(call: ToolCall) -> dict[str, Any]:

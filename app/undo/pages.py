@@ -24,8 +24,8 @@ from app.web.runs import join_run, run_fields
 
 pages = Blueprint("undo_pages", __name__)
 
-# The events of a request are counted up to this number.
-COUNTED = 10_000
+# Of the events of a request.
+MAX_COUNT = 10_000
 
 WHY = {
     Ending.NOTHING_LEFT: messages.NOTHING_TO_UNDO,
@@ -114,7 +114,7 @@ def undo_request(request_id: str) -> Response:
 def undo_request_step(request_id: str) -> Response:
     """Undo some events of a request, those before ``next``; the JSON is that of a bulk change.
 
-    The first step says the total, unless it is above ``COUNTED``.
+    The first step says the total, unless it is above ``MAX_COUNT``.
     """
     join_run(actor(), request.form.get("run", ""))
     beyond = as_uuid(request.form.get("next", ""))
@@ -122,13 +122,13 @@ def undo_request_step(request_id: str) -> Response:
     def step(present: Actor) -> StoredAnswer:
         total = None
         if beyond is None:
-            total = service.count_of_request(present, request_id, COUNTED + 1)
+            total = service.count_of_request(present, request_id, MAX_COUNT + 1)
         outcome = service.undo_request_step(present, request_id, beyond=beyond)
         answer = {
             "changed": len(outcome.undone),
             "skipped": Counter(_why(one) for one in outcome.skipped),
             "next": outcome.beyond,
-            "total": total if total and total <= COUNTED else None,
+            "total": total if total and total <= MAX_COUNT else None,
             **run_fields(present),
         }
         return StoredAnswer(200, orjson.dumps(answer), {})

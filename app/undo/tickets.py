@@ -31,8 +31,8 @@ from app.undo.plans import (
 
 LABELS = "label_ids"
 FIELDS = frozenset(field.name for field in UPDATED) - {LABELS}
-# The most later events of a new ticket that are counted.
-LATER = 100
+# Counted after the creation of a ticket.
+MAX_LATER_EVENTS = 100
 
 
 def _ticket(event: AuditEvent) -> Ticket:
@@ -136,7 +136,7 @@ def later(event: AuditEvent) -> tuple[Difference, ...]:
             AuditEvent.id > event.id,
         )
         .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
-        .limit(LATER)
+        .limit(MAX_LATER_EVENTS)
     ).all()
     undone = {undo_of for _, _, undo_of in rows if undo_of}
     own_requests = {event.request_id, request_id.get()} - {None}

@@ -34,8 +34,8 @@ LABELS = {field.name: field.label for field in FIELDS} | {
     "query": messages.FILTERS,
 }
 NOTHING = "nothing"
-# The most characters that a tool shows of a text.
-SHOWN = 1000
+# Of a text that a tool shows.
+VALUE_LENGTH = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def in_names(value: Any, names: Mapping[str, str]) -> Any:
         return [in_names(one, names) for one in value]
     if not isinstance(value, str):
         return value
-    return names.get(value, value if len(value) <= SHOWN else f"{value[:SHOWN]}…")
+    return names.get(value, value if len(value) <= VALUE_LENGTH else f"{value[:VALUE_LENGTH]}…")
 
 
 def _choice(difference: Difference, names: dict[str, str]) -> UndoChoice:

@@ -35,8 +35,7 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 RESOLVE_SECONDS = 5.0
 CONNECT_SECONDS = 5.0
 WRITE_SECONDS = 10.0
-# The most addresses of a host that are tried.
-DIALLED = 4
+MAX_TRIED_ADDRESSES = 4
 
 # Networks that deliveries must not reach, beside those that are not global.
 _INSIDE = tuple(
@@ -165,7 +164,7 @@ class _Connection(HTTPSConnection):
         addresses = resolve(self._resolved_name, self.port)
         if not all_may(addresses, self._allowed):
             raise AddressBlocked(messages.ADDRESS_NOT_ALLOWED)
-        connected = _dial(addresses[:DIALLED], self.port)
+        connected = _dial(addresses[:MAX_TRIED_ADDRESSES], self.port)
         self._guard.watch(connected)
         if connected.getpeername()[0] not in addresses:
             connected.close()

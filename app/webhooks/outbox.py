@@ -29,13 +29,12 @@ outbox_filled = AfterCommitSignal()
 BACKOFF_MS = (1_000, 5_000, 30_000)
 LAST_ATTEMPT = len(BACKOFF_MS) + 1
 # An entry that is due later than this was scheduled before the clock was set back: it is due now.
-FARTHEST_MS = BACKOFF_MS[-1]
+MAX_DELAY_MS = BACKOFF_MS[-1]
 # Longer than any attempt; by the database's clock, which all processes share.
 LEASE_MS = 75_000
 # The prefix of owners that are commands, not servers.
 BY_COMMAND = "command-"
-# The most entries that one call of ``recover`` handles.
-RECOVERED = 200
+RECOVER_BATCH = 200
 INTERRUPTED = DeliveryOutcome(None, 0, messages.INTERRUPTED, True)
 
 _SUBSCRIBED = Prepared(
@@ -150,7 +149,7 @@ def claim(owner: str, most: int) -> list[Claimed]:
     acquire(Lock.OUTBOX)
     moment = now_ms()
     due = session.execute(
-        _DUE, {"moment": moment, "farthest": moment + FARTHEST_MS, "most": most}
+        _DUE, {"moment": moment, "farthest": moment + MAX_DELAY_MS, "most": most}
     ).all()
     events = attempts.events_of([row.OutboxEntry.audit_event_id for row in due])
     chat_messages = messages_of(
@@ -266,7 +265,7 @@ def recover(*, is_alone: bool = False) -> int:
     if is_alone:
         is_expired = or_(is_expired, OutboxEntry.owner.not_like(f"{BY_COMMAND}%"))
     statement = select(OutboxEntry).where(_SENDING, is_expired)
-    entries = session.scalars(statement.order_by(OutboxEntry.id).limit(RECOVERED)).all()
+    entries = session.scalars(statement.order_by(OutboxEntry.id).limit(RECOVER_BATCH)).all()
     events = attempts.events_of([entry.audit_event_id for entry in entries])
     active = frozenset(session.scalars(_ACTIVE))
     for entry in entries:
@@ -281,11 +280,11 @@ def next_due() -> int | None:
     """When the next entry of a webhook without one in flight is due, in milliseconds."""
     due: int | None = session.scalar(_NEXT_DUE)
     moment = now_ms()
-    return moment if due is not None and due > moment + FARTHEST_MS else due
+    return moment if due is not None and due > moment + MAX_DELAY_MS else due
 
 
 def count_due() -> int:
     """How many entries are due, including those that wait behind one in flight."""
     moment = now_ms()
-    is_due = or_(OutboxEntry.due_at <= moment, OutboxEntry.due_at > moment + FARTHEST_MS)
+    is_due = or_(OutboxEntry.due_at <= moment, OutboxEntry.due_at > moment + MAX_DELAY_MS)
     return session.scalar(select(func.count()).where(_PENDING, is_due)) or 0

@@ -35,9 +35,9 @@ POLL_SECONDS = 1.0
 # How often the worker looks for expired leases.
 RECOVERY_MS = 15_000
 # How long a stop waits for attempts in flight; then they count as interrupted.
-PATIENCE_SECONDS = 5.0
+DRAIN_SECONDS = 5.0
 # Leaves the database time to record that.
-STOP_SECONDS = PATIENCE_SECONDS + 5.0
+STOP_SECONDS = DRAIN_SECONDS + 5.0
 
 Sender = Callable[[DeliveryAttempt, Limits], DeliveryOutcome]
 
@@ -75,12 +75,12 @@ class Worker:
         self._signals.put(False)
 
     def stop(self) -> None:
-        """Claim nothing more, wait up to ``PATIENCE_SECONDS`` for attempts, and record results.
+        """Claim nothing more, wait up to ``DRAIN_SECONDS`` for attempts, and record results.
 
         Attempts that take longer are recorded as interrupted, so the next process can retry them.
         """
         outbox.outbox_filled.forget(self.wake)
-        self._stop_at = time.monotonic() + PATIENCE_SECONDS
+        self._stop_at = time.monotonic() + DRAIN_SECONDS
         self._stopping.set()
         self.check()
         self._thread.join(STOP_SECONDS)

@@ -17,14 +17,14 @@ from app.web.wiki_addresses import TAKEN
 from app.wiki.models import WikiPage
 
 # The first slugs of a scope by name; a suggestion beyond them is missed.
-COMPARED = 2000
-SUGGESTED = 3
+MAX_CANDIDATES = 2000
+MAX_SUGGESTIONS = 3
 # A trigram of more slugs than this tells little and costs much.
 COMMON = 200
 SHORTLIST = 8
 # The share of common trigrams, or of common letters, that makes two slugs similar.
-TRIGRAMS_ALIKE = 0.3
-LETTERS_ALIKE = 0.75
+MIN_TRIGRAM_SIMILARITY = 0.3
+MIN_LETTER_SIMILARITY = 0.75
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +61,11 @@ def closest_slugs(candidates: KnownSlugs, slug: str) -> list[str]:
         by_trigrams = len(trigrams & other_trigrams) / len(trigrams | other_trigrams)
         matcher.set_seq1(other)
         by_letters = matcher.ratio()
-        if other != slug and (by_trigrams >= TRIGRAMS_ALIKE or by_letters >= LETTERS_ALIKE):
+        if other != slug and (
+            by_trigrams >= MIN_TRIGRAM_SIMILARITY or by_letters >= MIN_LETTER_SIMILARITY
+        ):
             scored.append((-by_trigrams - by_letters, other))
-    return [other for _, other in sorted(scored)[:SUGGESTED]]
+    return [other for _, other in sorted(scored)[:MAX_SUGGESTIONS]]
 
 
 def _trigrams(slug: str) -> set[str]:
@@ -115,5 +117,5 @@ def _live(scope: ColumnElement[bool]) -> AnySelect:
         select(WikiPage.project_id, WikiPage.slug)
         .where(scope, WikiPage.deleted_at.is_(None))
         .order_by(WikiPage.slug)
-        .limit(COMPARED)
+        .limit(MAX_CANDIDATES)
     )

@@ -18,8 +18,8 @@ from app.web.wiki_addresses import address_of, address_of_new
 from app.wiki import loaders
 from app.wiki.models import WikiPage
 
-# Links of each kind that are resolved; a body of a megabyte could name many more.
-RESOLVED = 5000
+# A body of a megabyte could name many more.
+MAX_LINKS_PER_KIND = 5000
 PAGE = "page"
 TICKET = "ticket"
 USER = "user"
@@ -37,7 +37,7 @@ def targets(actor: Actor, project_id: str | None, key: str | None, links: Links)
 def known(actor: Actor, project_id: str | None, links: Links) -> list[Known]:
     """The existing targets, visible to the actor, of links in a text of the project, or none."""
     values: dict[str, Any] = {
-        name: list(names[:RESOLVED])
+        name: list(names[:MAX_LINKS_PER_KIND])
         for name, names in (
             ("slugs", links.slugs),
             ("display_ids", links.tickets),

@@ -36,11 +36,11 @@ from app.wiki import loaders
 from app.wiki.builders import page_summary
 from app.wiki.models import WikiLink, WikiPage, WikiTicketLink
 
-# Characters read of a body: before its first link, and in all.
-BEFORE = 300
-READ = 900
-# Characters shown on each side of the link.
-SHOWN = 110
+# Read of a body: before its first link, and in all.
+LEAD_LENGTH = 300
+READ_LENGTH = 900
+# Shown on each side of the link.
+SIDE_LENGTH = 110
 # What follows the slug in a link; a table escapes its bar.
 _FORMS = {"plain": "]]", "named": "|", "escaped": "\\|"}
 
@@ -71,11 +71,11 @@ def _around() -> Prepared:
     position: ColumnElement[int] = literal_column("0", Integer)
     for form in _FORMS:
         position = _first_of(position, Position(WikiPage.body, bindparam(form, type_=String)))
-    start = case((position > BEFORE, position - BEFORE), else_=1)
+    start = case((position > LEAD_LENGTH, position - LEAD_LENGTH), else_=1)
     return Prepared(
         select(
             WikiPage.id,
-            func.substr(WikiPage.body, start, READ).label("text"),
+            func.substr(WikiPage.body, start, READ_LENGTH).label("text"),
             start.label("start"),
         ).where(WikiPage.id.in_(bindparam("page_ids", expanding=True)), position > 0)
     )
@@ -110,10 +110,10 @@ def sentence(text: str, slug: str, *, is_cut: bool = False) -> Sentence | None:
     begins = begins or len(sentences) > 1
     before = _plain(sentences[-1])
     after = _plain(_END.split(_BLOCK.split(after, maxsplit=1)[0], maxsplit=1)[0])
-    if not begins or len(before) > SHOWN:
-        before = f"… {before[-SHOWN:].partition(' ')[2]}"
-    if len(after) > SHOWN:
-        after = f"{after[:SHOWN].rpartition(' ')[0]} …"
+    if not begins or len(before) > SIDE_LENGTH:
+        before = f"… {before[-SIDE_LENGTH:].partition(' ')[2]}"
+    if len(after) > SIDE_LENGTH:
+        after = f"{after[:SIDE_LENGTH].rpartition(' ')[0]} …"
     return Sentence(before, _plain(link[1] or "").strip() or slug, after)
 
 

@@ -209,7 +209,7 @@ def test_a_read_whose_log_is_not_written_is_unknown(app, cast, smith, ticket, re
 
 
 def test_the_marks_of_many_comments_are_trimmed(app, cast, ticket, monkeypatch):
-    monkeypatch.setattr(bot_reads, "MARKS_KEPT", 3)
+    monkeypatch.setattr(bot_reads, "MAX_MARKS", 3)
     made = [comment(cast.ada, str(number))["id"] for number in range(9)]
     with app.app_context():
         for limit in (8, 9):
@@ -221,12 +221,12 @@ def test_the_marks_of_many_comments_are_trimmed(app, cast, ticket, monkeypatch):
 
 
 def test_only_the_newest_comments_are_looked_at(app, cast, smith, ticket, receipt, monkeypatch):
-    for number in range(receipts.NAMED + 3):
+    for number in range(receipts.MAX_NAMED_COMMENTS + 3):
         comment(cast.ada, str(number))
     smith.lean("update_ticket", ticket="OPEN-1", priority="low")
     found = receipt()["comments"]
-    assert (found["count"], found["read_count"]) == (receipts.NAMED + 3, 0)
-    assert len(found["unread"]) == receipts.NAMED
+    assert (found["count"], found["read_count"]) == (receipts.MAX_NAMED_COMMENTS + 3, 0)
+    assert len(found["unread"]) == receipts.MAX_NAMED_COMMENTS
     times = [one["created_at"] for one in found["unread"]]
     assert times == sorted(times)
 

@@ -170,7 +170,7 @@ def test_the_address_is_shown_once_and_replaced_by_the_next(app, cast, ada, clie
 
 
 def test_the_list_has_pages(ada, subscribe, monkeypatch):
-    monkeypatch.setattr(pages, "SHOWN", 2)
+    monkeypatch.setattr(pages, "PAGE_SIZE", 2)
     for about in ("calendar", "calendar:OPEN", "activity:OPEN"):
         subscribe(about)
     first = ada.get("/profile/feeds").text

@@ -188,7 +188,7 @@ def test_what_is_brought_along_is_text_and_bounded():
 
 
 def test_the_first_rows_are_shown_and_the_report_has_all(send, monkeypatch):
-    monkeypatch.setattr(pages, "SHOWN", 10)
+    monkeypatch.setattr(pages, "SHOWN_ROWS", 10)
     page = send(("many.csv", MANY))
     assert "First 10 of 30" in words(page)
     assert "line 11" in page

@@ -188,7 +188,7 @@ def test_the_log_lists_them_and_is_swept_after_a_month(posting, admin, mailbox, 
 
 @pytest.mark.parametrize("size", [25])
 def test_the_log_is_read_page_by_page(posting, admin, monkeypatch, size):
-    monkeypatch.setattr("app.mail.pages.SHOWN", 10)
+    monkeypatch.setattr("app.mail.pages.PAGE_SIZE", 10)
     for number in range(size):
         with posting.app_context():
             run_write(lambda n=number: outbox.enqueue(MailKind.RESET, f"p{n}@example.org", None))

@@ -76,7 +76,7 @@ def test_an_assignment_comes_first(ada, smith, cast, held):
 
 
 def test_the_rest_follows_in_order(ada, smith, held, monkeypatch):
-    monkeypatch.setattr(bot_news, "SHOWN", 2)
+    monkeypatch.setattr(bot_news, "MAX_NEWS", 2)
     for number in range(5):
         ok(ada.post("/tickets/OPEN-1/comments", {"body": str(number)}), 201)
     answers = [smith.call("get_self") for _ in range(4)]

@@ -305,7 +305,7 @@ def test_tickets_are_counted_without_rows(smith, fenced, cast, ada):
 def test_a_count_reads_a_bounded_number_of_tickets_and_says_so(smith, cast, ada, monkeypatch):
     for number in range(4):
         make_ticket(ada, cast.open_project, priority="high" if number % 2 else "low")
-    monkeypatch.setattr(list_pages, "COUNTED", 3)
+    monkeypatch.setattr(list_pages, "MAX_COUNT", 3)
     monkeypatch.setattr(list_pages, "_LIMIT", 4)
     total = smith.call("list_tickets", limit=0)
     assert (total["total"], "Only the newest" in total["note"]) == (3, True)

@@ -134,9 +134,9 @@ def test_only_a_last_page_of_comments_is_all_of_them(smith, ada, ticket):
 def test_an_answer_has_the_newest_ten(smith, ada, ticket):
     smith.lean("get_ticket", ticket="OPEN-1")
     ok(ada.patch("/tickets/OPEN-1", {"title": "First"}))
-    for number in range(unread.SHOWN):
+    for number in range(unread.MAX_EVENTS):
         comment(ada, str(number))
-    assert said(write(smith, "low")) == [("ada", "commented")] * unread.SHOWN
+    assert said(write(smith, "low")) == [("ada", "commented")] * unread.MAX_EVENTS
 
 
 def test_more_events_than_are_looked_at(smith, ada, ticket, app):
@@ -146,7 +146,10 @@ def test_more_events_than_are_looked_at(smith, ada, ticket, app):
     bot = Actor(kind=ActorKind.BOT, user_id=smith.caller.user_id, username="smith")
     in_app(
         app,
-        lambda: [create_comment(bot, "OPEN-1", body=str(number)) for number in range(unread.AMONG)],
+        lambda: [
+            create_comment(bot, "OPEN-1", body=str(number))
+            for number in range(unread.NEWEST_EVENTS)
+        ],
     )
     assert said(write(smith, "low")) == []
 

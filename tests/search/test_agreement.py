@@ -274,7 +274,7 @@ def begin_block(number):
 def test_documents_of_many_blocks_are_looked_through_in_order(indexed, monkeypatch):
     """What fits lies far apart, on both sides of the ends of PostgreSQL's blocks."""
     # So few that even these are not all looked for at once.
-    monkeypatch.setattr(postgres, "FEW", 5)
+    monkeypatch.setattr(postgres, "FEW_MATCHES", 5)
     chance = random.Random(4)
     docs = []
     for number in range(1, 9):

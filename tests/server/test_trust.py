@@ -7,7 +7,7 @@ import orjson
 import psutil
 import pytest
 
-from app.tickets.runaways import SHARE
+from app.tickets.runaways import LEFT_DIVISOR
 from tests.support.forking import FORKED
 from tests.support.serving import serving, until
 from tests.support.workspace import owner_of
@@ -15,7 +15,7 @@ from tests.support.workspace import owner_of
 KEY = "a secret key of the tests, long enough"
 LIMIT = 40
 # By what a bot can exceed it: the last one, and what each process counts by itself.
-SLACK = 1 + 2 * (LIMIT // SHARE)
+SLACK = 1 + 2 * (LIMIT // LEFT_DIVISOR)
 
 
 @pytest.fixture

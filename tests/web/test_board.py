@@ -67,7 +67,7 @@ def test_what_is_done_for_long_is_left_to_the_list(ada, cast, make, states, age)
 def few_counted(monkeypatch):
     """As if a column's tickets were counted up to two."""
     board._totals.cache_clear()
-    monkeypatch.setattr(board, "COUNTED", 2)
+    monkeypatch.setattr(board, "MAX_COUNT", 2)
     yield
     board._totals.cache_clear()
 

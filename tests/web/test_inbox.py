@@ -186,8 +186,8 @@ def test_pages_go_on_by_key(ada, cast, watched, monkeypatch):
 
 
 def test_much_news_is_counted_so_far(ada, cast, watched, monkeypatch):
-    monkeypatch.setattr(service, "COUNTED", 1)
-    monkeypatch.setattr(service, "SHOWN", 2)
+    monkeypatch.setattr(service, "MAX_COUNT", 1)
+    monkeypatch.setattr(service, "EVENTS_PER_TICKET", 2)
     for body in ("One", "Two", "Three"):
         say(cast.smith, watched, body)
     assert count(ada) == "99+"

@@ -63,7 +63,7 @@ def test_those_who_ask_at_once_have_it_made_once(app, cast, ticket):
 def test_whoever_cannot_wait_makes_it_too_and_a_failure_keeps_nobody_waiting(
     app, cast, monkeypatch
 ):
-    monkeypatch.setattr(kept_boards, "PATIENCE_SECONDS", 0.01)
+    monkeypatch.setattr(kept_boards, "RENDER_WAIT_SECONDS", 0.01)
 
     def fail():
         with pytest.raises(Unavailable):

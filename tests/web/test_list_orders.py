@@ -66,8 +66,8 @@ def test_the_numbers_are_those_of_the_filter_at_hand(ada, cast, six, states):
 
 @pytest.mark.parametrize("query", ["", "?priority=low", "?assignee_user_id=me"])
 def test_what_is_too_much_to_count_is_said_to_be_more(ada, make, cast, monkeypatch, query):
-    monkeypatch.setattr("app.tickets.list_pages.COUNTED", 3)
-    monkeypatch.setattr("app.tickets.pages.listing.COUNTED", 3)
+    monkeypatch.setattr("app.tickets.list_pages.MAX_COUNT", 3)
+    monkeypatch.setattr("app.tickets.pages.listing.MAX_COUNT", 3)
     monkeypatch.setattr("app.tickets.list_pages._LIMIT", 4)
     for number in range(6):
         make(f"No. {number}", priority="low", assignee_user_id=cast.ada.user_id)
@@ -87,7 +87,7 @@ def test_what_is_too_much_to_count_is_said_to_be_more(ada, make, cast, monkeypat
 
 
 def test_what_is_found_too_often_has_no_number(ada, make, monkeypatch):
-    monkeypatch.setattr("app.tickets.list_pages.COUNTED", 3)
+    monkeypatch.setattr("app.tickets.list_pages.MAX_COUNT", 3)
     monkeypatch.setattr("app.tickets.list_pages._LIMIT", 4)
     for _ in range(6):
         make("Banana")
@@ -133,7 +133,7 @@ def test_every_order_forth_and_back(ada, six, monkeypatch):
 
 
 def test_the_latest_due_date_comes_first_however_many_there_are(ada, six, monkeypatch):
-    monkeypatch.setattr("app.tickets.list_pages.COUNTED", 1)
+    monkeypatch.setattr("app.tickets.list_pages.MAX_COUNT", 1)
     monkeypatch.setattr("app.tickets.list_pages._LIMIT", 2)
     for size in (1, 2, 3):
         monkeypatch.setattr("app.tickets.pages.listing.ROWS", size)

@@ -20,7 +20,7 @@ def listed(page) -> list[str]:
 
 def test_people_are_listed_without_bots_among_them(ada, cast, monkeypatch):
     # Of both kinds the bots are the newest.
-    monkeypatch.setattr(people, "SHOWN", 1)
+    monkeypatch.setattr(people, "PAGE_SIZE", 1)
     first = ada.get("/people")
     assert listed(first) == [cast.bo.user_id]
     second = ada.get(older(first))
@@ -29,7 +29,7 @@ def test_people_are_listed_without_bots_among_them(ada, cast, monkeypatch):
 
 
 def test_older_bots_are_a_page_away(ada, monkeypatch):
-    monkeypatch.setattr(bots, "SHOWN", 2)
+    monkeypatch.setattr(bots, "PAGE_SIZE", 2)
     first = ada.get("/bots")
     assert re.findall(r'id="bot-(\w+)"', first.text) == ["fenced", "smith"]
     second = ada.get(older(first))
@@ -38,8 +38,8 @@ def test_older_bots_are_a_page_away(ada, monkeypatch):
 
 
 def test_whoever_switches_someone_off_stays_on_the_page(ada, cast, monkeypatch):
-    monkeypatch.setattr(people, "SHOWN", 1)
-    monkeypatch.setattr(bots, "SHOWN", 2)
+    monkeypatch.setattr(people, "PAGE_SIZE", 1)
+    monkeypatch.setattr(bots, "PAGE_SIZE", 2)
     ways = (
         ("/people", f"/people/{cast.bo.user_id}/active", {"is_active": "false"}),
         ("/bots", f"/bots/{cast.scout.user_id}", {"action": "deactivate"}),
@@ -56,7 +56,7 @@ def test_a_cursor_that_was_cut_off_leads_to_the_top(ada, path):
 
 
 def test_the_first_steps_show_people_however_many_bots_there_are(ada, monkeypatch):
-    monkeypatch.setattr("app.sample.pages.SHOWN", 2)
+    monkeypatch.setattr("app.sample.pages.MAX_CHOICES", 2)
     shown = ada.get("/start/people").text
     assert '<span class="faint">ada</span>' in shown
     assert '<span class="faint">bo</span>' in shown

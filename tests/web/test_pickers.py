@@ -84,7 +84,7 @@ def titles(page):
 
 
 def test_a_parent_is_searched_for_beyond_the_suggestions(ada, cast, make, monkeypatch):
-    monkeypatch.setattr("app.tickets.pages.fields.PARENTS", 1)
+    monkeypatch.setattr("app.tickets.pages.fields.MAX_PARENTS", 1)
     epic = make("The harbor", type="epic")
     other = make("Another 100% epic", type="epic")
     make("A story of the harbor")

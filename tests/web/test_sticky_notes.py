@@ -205,7 +205,7 @@ def test_a_deleted_project_has_no_wall(ada, cast, note):
 
 
 def test_a_long_wall_has_pages(ada, cast, monkeypatch):
-    monkeypatch.setattr("app.sticky_notes.pages.SHOWN", 2)
+    monkeypatch.setattr("app.sticky_notes.pages.PAGE_SIZE", 2)
     for number in range(3):
         write(cast, f"Number {number}")
     first = ada.get("/sticky-notes").text

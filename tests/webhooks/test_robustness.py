@@ -105,7 +105,7 @@ def test_names_that_never_resolve_keep_nobody_waiting(
 def test_a_stop_writes_down_what_it_cannot_wait_for(
     app, cast, trusting, receiver, subscribe, deliveries, monkeypatch
 ):
-    monkeypatch.setattr("app.webhooks.worker.PATIENCE_SECONDS", 0.3)
+    monkeypatch.setattr("app.webhooks.worker.DRAIN_SECONDS", 0.3)
     begun, over = threading.Event(), threading.Event()
     senders = []
 

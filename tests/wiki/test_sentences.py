@@ -3,7 +3,7 @@
 import pytest
 
 from app.database.session import reading
-from app.wiki.links import READ, SHOWN, around, sentence
+from app.wiki.links import READ_LENGTH, SIDE_LENGTH, around, sentence
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_a_long_sentence_is_cut_at_words():
     found = sentence("word " * 100 + "[[set-up]]" + " more" * 100, "set-up")
     assert found.before.startswith("… word ")
     assert found.after.endswith(" more …")
-    assert len(found.before) <= SHOWN + 2 >= len(found.after)
+    assert len(found.before) <= SIDE_LENGTH + 2 >= len(found.after)
     # What was read of the body begins anywhere.
     assert sentence("f a word [[set-up]]", "set-up", is_cut=True).before == "… a word "
     assert sentence("f. A word [[set-up]]", "set-up", is_cut=True).before == "A word "
@@ -49,7 +49,7 @@ def test_the_sentence_is_read_out_of_the_middle_of_a_long_body(app, cast, end):
         return cast.ada.post("/wiki/pages", {"title": title, "body": body}).json["id"]
 
     write("Set up", "")
-    far = "Ünïcode täxt. " * READ
+    far = "Ünïcode täxt. " * READ_LENGTH
     identifier = write("Far", f"{far}Here is [[set-up{end} at last. {far}[[set-up]] [[set-up|x]]")
     none = write("None", "`[[set-up-2]]`")
     with app.app_context(), reading():

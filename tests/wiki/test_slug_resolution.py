@@ -41,7 +41,7 @@ def test_the_likeliest_comes_first_and_only_a_few_are_named():
         known_slugs([f"setup-{one}" for one in "abcdefgh"] + ["setup-guide"]), "setup-guides"
     )
     assert found[0] == "setup-guide"
-    assert len(found) == did_you_mean.SUGGESTED
+    assert len(found) == did_you_mean.MAX_SUGGESTIONS
 
 
 def test_a_trigram_of_all_slugs_is_not_counted(monkeypatch):

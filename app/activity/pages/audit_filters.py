@@ -29,8 +29,7 @@ SPANS: dict[str, tuple[int | None, str]] = {
 NO_ID = "00000000-0000-0000-0000-000000000000"
 # People and bots in a menu; the address takes any username.
 MAX_USERS = 200
-# A menu with so many options has a box to find one.
-MANY = 8
+MAX_OPTIONS_WITHOUT_SEARCH = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ class Menu:
     @property
     def is_many(self) -> bool:
         """Whether it has a box to find an option."""
-        return len(self.options) > MANY
+        return len(self.options) > MAX_OPTIONS_WITHOUT_SEARCH
 
 
 def menu(

@@ -85,7 +85,7 @@ def review(username: str) -> Response:
         calls=calls,
         count=len(content.events),
         left=content.left,
-        counted=bot_review.COUNTED,
+        counted=bot_review.MAX_COUNT,
         last=content.events[-1].id if content.events else "",
     )
 

@@ -56,10 +56,10 @@ CATEGORIES = [
     (Category.ACTIVITY.value, messages.WORK, messages.OF_WORK),
     (Category.AUDIT_ONLY.value, messages.ADMINISTRATION, messages.OF_ADMINISTRATION),
 ]
-# New events are counted up to this number.
-COUNTED = 100
+# Of new events.
+MAX_COUNT = 100
 # An export has the newest events; `flask audit export` has all of them.
-EXPORTED = 10_000
+MAX_EXPORTED_EVENTS = 10_000
 # Events in memory at a time; one may contain two texts of a ticket.
 BATCH = 50
 COLUMNS = ("created_at", "actor", "actor_kind", "event_type", "sentence", "project_id", "target_id")
@@ -177,7 +177,7 @@ def news() -> Response:
     newest = known_uuid(request.args.get("newest", ""))
     with reading():
         events = service.list_events(
-            actor(), limit=COUNTED, cursor=None, **_arguments(filters)
+            actor(), limit=MAX_COUNT, cursor=None, **_arguments(filters)
         ).data
     quiet = () if "event_type" in filters else HOUSEKEEPING
     count = sum(event["id"] > newest and event["event_type"] not in quiet for event in events)
@@ -187,7 +187,7 @@ def news() -> Response:
         render(
             "audit/_news.html",
             count=count,
-            is_many=count == COUNTED,
+            is_many=count == MAX_COUNT,
             here=address(PATH, filters),
             news_url=_news_url(filters, newest),
         )
@@ -267,7 +267,7 @@ def export() -> Response:
 def _batches(reader: Actor, arguments: dict[str, Any], *, with_sentences: bool) -> Iterator[Events]:
     """Batches of events, at least one."""
     cursor: str | None = None
-    for _ in range(EXPORTED // BATCH):
+    for _ in range(MAX_EXPORTED_EVENTS // BATCH):
         with reading():
             listed = service.list_events(reader, limit=BATCH, cursor=cursor, **arguments)
             events = in_words(listed.data) if with_sentences else listed.data

@@ -39,10 +39,10 @@ MAX_WAIT_SECONDS = 3_900.0
 MAX_WAITS = 10
 MIN_WAIT_SECONDS = 1.0
 # Where an answer says that a limit is reached, but not until when.
-UNKNOWN_WAIT = 60.0
+DEFAULT_WAIT_SECONDS = 60.0
 MAX_REDIRECTS = 3
-PARALLEL = 4
-SHOWN = 200
+PARALLEL_REQUESTS = 4
+MAX_ERROR_LENGTH = 200
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 _PORTS = {"https": 443, "http": 80}
 _REDIRECTS = frozenset({301, 302, 307, 308})
@@ -132,7 +132,7 @@ class ApiClient:
         self.waits = Waits(tell)
         self._pool = PoolManager(
             num_pools=1,
-            maxsize=PARALLEL,
+            maxsize=PARALLEL_REQUESTS,
             block=True,
             retries=False,
             timeout=Timeout(connect=CONNECT_SECONDS, read=READ_SECONDS),
@@ -315,7 +315,7 @@ def limit_wait(headers: Mapping[str, str]) -> float:
         seconds = _seconds_until(headers.get(name, ""), relative=False)
         if seconds is not None:
             return seconds
-    return UNKNOWN_WAIT
+    return DEFAULT_WAIT_SECONDS
 
 
 def _seconds_until(value: str, *, relative: bool) -> float | None:
@@ -372,7 +372,7 @@ def _read(response: BaseHTTPResponse) -> bytes:
 
 def _in_words(problem: Exception) -> str:
     text = str(problem).rpartition(": ")[2] or type(problem).__name__
-    return text[:SHOWN]
+    return text[:MAX_ERROR_LENGTH]
 
 
 def _message(content: bytes) -> str:
@@ -389,4 +389,4 @@ def _message(content: bytes) -> str:
     if not isinstance(said, str) or not said.strip():
         return ""
     line = "".join(letter if letter.isprintable() else " " for letter in said)
-    return f": {' '.join(line.split()).rstrip('.')[:SHOWN]}"
+    return f": {' '.join(line.split()).rstrip('.')[:MAX_ERROR_LENGTH]}"

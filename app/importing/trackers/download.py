@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from app.importing.issues import Issue
 from app.importing.report import ImportReport
 from app.importing.trackers import messages
-from app.importing.trackers.client import PARALLEL, Refused, TrackerError
+from app.importing.trackers.client import PARALLEL_REQUESTS, Refused, TrackerError
 from app.importing.trackers.download_file import DownloadFile, FetchedPage
 
 # Issues whose parts are fetched before they are kept.
@@ -62,7 +62,7 @@ def of_each(
             known = list(targets())
         start = int(position or 0)
         chosen = known[start : start + PORTION]
-        with ThreadPoolExecutor(PARALLEL) as threads:
+        with ThreadPoolExecutor(PARALLEL_REQUESTS) as threads:
             items = [item for found in threads.map(fetch, chosen) for item in found]
         end = start + len(chosen)
         return FetchedPage(items, str(end) if end < len(known) else None)

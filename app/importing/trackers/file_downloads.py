@@ -40,7 +40,7 @@ from app.importing.trackers.client import (
     ANSWER_SECONDS,
     CHUNK,
     MAX_REDIRECTS,
-    PARALLEL,
+    PARALLEL_REQUESTS,
     ApiClient,
     Elsewhere,
     LimitReached,
@@ -165,7 +165,7 @@ class FileDownloads:
             wanted = chosen[start : start + MAX_FILES - len(made)]
             start += len(wanted)
             targets = [self._target(paths) for _ in wanted]
-            with ThreadPoolExecutor(PARALLEL) as threads:
+            with ThreadPoolExecutor(PARALLEL_REQUESTS) as threads:
                 received = list(threads.map(self._receive, wanted, targets))
             for file, got, target in zip(wanted, received, targets, strict=True):
                 try:

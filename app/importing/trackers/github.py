@@ -14,7 +14,7 @@ from app.importing.issues import Issue, IssueComment, IssueLink
 from app.importing.messages import PULL_REQUEST, closed
 from app.importing.report import ImportReport
 from app.importing.trackers import messages
-from app.importing.trackers.client import UNKNOWN_WAIT, ApiClient, TrackerError, limit_wait
+from app.importing.trackers.client import DEFAULT_WAIT_SECONDS, ApiClient, TrackerError, limit_wait
 from app.importing.trackers.download import (
     MAX_PAGES,
     DownloadStep,
@@ -75,7 +75,7 @@ def limit_rule(status: int, headers: Mapping[str, str], content: bytes) -> float
         return None
     if "retry-after" in headers or headers.get("x-ratelimit-remaining") == "0":
         return limit_wait(headers)
-    return UNKNOWN_WAIT if b"rate limit" in content.lower() else None
+    return DEFAULT_WAIT_SECONDS if b"rate limit" in content.lower() else None
 
 
 class GitHub:

@@ -23,7 +23,7 @@ from app.rest.fields import load
 from app.tickets import board_sidebar, bulk, list_pages, listing, trees
 from app.tickets.bulk import BATCH, MAX_TICKETS, BulkOutcome, Changes, OrderEnd
 from app.tickets.filters import CATEGORIES, PRIORITIES
-from app.tickets.list_pages import COUNTED
+from app.tickets.list_pages import MAX_COUNT
 from app.tickets.pages import messages
 from app.tickets.pages.blueprint import id_of_number, open_below_text, pages, user_options, words
 from app.tickets.pages.list_requests import list_of, read_request
@@ -140,14 +140,14 @@ def _back() -> str:
 
 @pages.get("/tickets/matching")
 def matching() -> Response:
-    """The number of tickets that the filters match, up to ``COUNTED``."""
+    """The number of tickets that the filters match, up to ``MAX_COUNT``."""
     with reading():
-        count = len(_matching_ids(request.args, _project(), COUNTED + 1))
+        count = len(_matching_ids(request.args, _project(), MAX_COUNT + 1))
     return html(_up_to_counted(count))
 
 
 def _up_to_counted(count: int) -> str:
-    return f"{number(COUNTED)}+" if count > COUNTED else number(count)
+    return f"{number(MAX_COUNT)}+" if count > MAX_COUNT else number(count)
 
 
 @pages.post("/tickets/bulk")
@@ -238,7 +238,7 @@ def _refused(message: str) -> Response:
 def _ask(project: SeenProject | None) -> Response:
     """The question whether to delete; more tickets than one request takes go in steps."""
     is_all = request.form.get("all") == "yes"
-    matching = _matching_ids(_sent_query(), project, COUNTED + 1) if is_all else []
+    matching = _matching_ids(_sent_query(), project, MAX_COUNT + 1) if is_all else []
     in_steps = len(matching) > MAX_TICKETS
     chosen = [] if in_steps else _chosen_ids(project)
     answer = page(

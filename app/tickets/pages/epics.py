@@ -20,8 +20,8 @@ WIDTH, HEIGHT = 1008, 280
 # Margins of the chart, for numbers, names of the bands, and days.
 LEFT, RIGHT, TOP, BOTTOM = 48, 150, 12, 24
 LABEL = 15
-# A band with less of today's tickets than one in so many has no name.
-SHARE = 100
+# A band with fewer of today's tickets has no name.
+MIN_NAMED_PERCENT = 1
 ROW = 28
 NAMES = 176
 # The span of the timeline in days; dates outside of it are drawn at its ends.
@@ -78,7 +78,7 @@ def flow_chart(flow: Flow) -> FlowChart:
         middle = (y(over[-1]) + y(base[-1])) / 2
         points = " ".join(upper + lower[::-1])
         now = band.counts[-1]
-        is_named = now > 0 and now * SHARE >= flow.totals[-1]
+        is_named = now > 0 and now * 100 >= flow.totals[-1] * MIN_NAMED_PERCENT
         areas.append(
             Area(band.name, band.category, shade % 4, points, round(middle, 1), now, is_named)
         )

@@ -42,9 +42,9 @@ from app.web.forms import Form, json_value, submit
 from app.web.guard import actor
 from app.web.render import go, html, is_htmx, render, undo_toast
 
-# Most suggestions for a parent, and characters by which others are searched for.
-PARENTS = 100
-TYPED = 100
+# Those that are suggested, and the text by which others are searched for.
+MAX_PARENTS = 100
+MAX_TYPED_LENGTH = 100
 # Suggestions for a due date.
 DAYS = ("today", "tomorrow", "friday", "next week", "in 2 weeks", "end of month")
 
@@ -97,7 +97,7 @@ def options_of(subject: TicketPageData, name: str) -> list[Any]:
     if name == "parent":
         found = listing.list_tickets(
             actor(),
-            limit=PARENTS,
+            limit=MAX_PARENTS,
             cursor=None,
             shape=WITHOUT_BODY,
             project_id=project_id,
@@ -179,7 +179,7 @@ def edit_field(reference: str, name: str) -> Response:
 @pages.get("/tickets/<reference>/parents")
 def parents(reference: str) -> Response:
     """The options for a parent that match what is typed."""
-    typed = request.args.get("value", "").strip()[:TYPED]
+    typed = request.args.get("value", "").strip()[:MAX_TYPED_LENGTH]
     with reading():
         subject = page_queries.subject(actor(), reference)
         try:

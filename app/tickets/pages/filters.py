@@ -26,8 +26,7 @@ from app.web.guard import actor
 
 # Values of one filter; limited by the number of parameters of a statement.
 MAX_VALUES = 500
-# So many options of a filter stand in columns.
-MANY = 12
+MIN_OPTIONS_FOR_COLUMNS = 12
 # The label of ``q``.
 
 Chosen = dict[str, list[str]]
@@ -45,7 +44,7 @@ class Group:
     @property
     def is_many(self) -> bool:
         """Whether its options need several columns and a box to find one."""
-        return len(self.options) >= MANY
+        return len(self.options) >= MIN_OPTIONS_FOR_COLUMNS
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ KEPT_MS = MINUTE_MS
 # Characters of HTML; a board of 500 cards has 300,000.
 CAPACITY = 2_500_000
 # How long a request waits for another one that renders the same board.
-PATIENCE_SECONDS = 2.0
+RENDER_WAIT_SECONDS = 2.0
 
 _EXTENSION = "docket_boards"
 _making = tuple(Lock() for _ in range(8))
@@ -88,7 +88,7 @@ def find(shape: Shape) -> KeptBoard:
 def keep(found: KeptBoard, make: Callable[[], Markup]) -> Markup:
     """Render and cache the columns of a board that ``find`` did not find.
 
-    If another request renders the same board, wait for its result for ``PATIENCE_SECONDS``.
+    If another request renders the same board, wait for its result for ``RENDER_WAIT_SECONDS``.
     """
     # Rendering would block the event loop for too long.
     require(Lane.POOL)
@@ -96,7 +96,7 @@ def keep(found: KeptBoard, make: Callable[[], Markup]) -> Markup:
     has_turn = lock.acquire(blocking=False)
     is_first = has_turn
     if not has_turn:
-        has_turn = lock.acquire(timeout=PATIENCE_SECONDS)
+        has_turn = lock.acquire(timeout=RENDER_WAIT_SECONDS)
     try:
         other = None if is_first else find(found.shape).columns
         if other is not None:

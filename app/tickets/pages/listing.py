@@ -18,7 +18,7 @@ from app.projects.pages import project_of
 from app.tickets import board_sidebar, list_pages, saved_views, trees
 from app.tickets.filters import CATEGORIES, PRIORITIES
 from app.tickets.list_orders import IN_MENU, NEWEST, SORTS, Sort, groups_of
-from app.tickets.list_pages import COUNTED, FoundTickets, Order, Row, Tally, TicketList
+from app.tickets.list_pages import MAX_COUNT, FoundTickets, Order, Row, Tally, TicketList
 from app.tickets.pages import filters, list_requests
 from app.tickets.pages.blueprint import pages, user_options, words
 from app.tickets.pages.list_requests import ALL, DONE, OPEN, ListRequest, read_request
@@ -123,7 +123,7 @@ def _show(project: SeenProject | None) -> Response:
         columns=choices.COLUMNS,
         hidden_columns=choices.hidden_columns(),
         filtered=bool(list_request.chosen),
-        counted=COUNTED,
+        counted=MAX_COUNT,
         counts=_counts(path, list_request, counted),
         everything_url=filters.address(
             path, list_request.stateless, **{**list_request.more, "show": ALL}

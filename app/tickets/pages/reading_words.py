@@ -8,8 +8,8 @@ from app.audit.reading_status import ReadStatus, lacks_reading, receipt_json
 from app.audit.receipts import Receipt
 from app.tickets.pages import messages
 
-# More unread comments than this are counted instead of named.
-NAMED = 3
+# More unread ones are counted instead.
+MAX_NAMED_COMMENTS = 3
 _OF_PAGES = {
     ReadStatus.READ: messages.READ_PAGE,
     ReadStatus.OUTDATED: messages.READ_EARLIER_PAGE,
@@ -87,7 +87,7 @@ def _unread(comments: Mapping[str, Any]) -> list[str | CommentTime]:
     missing = comments["count"] - comments["read_count"]
     is_unknown = comments["status"] == ReadStatus.UNKNOWN
     end = messages.MAY_NOT_HAVE_BEEN_READ if is_unknown else messages.NOT_READ
-    if missing > NAMED:
+    if missing > MAX_NAMED_COMMENTS:
         # Those that are named are the newest.
         return [
             messages.comments_until(missing),

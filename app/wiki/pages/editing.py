@@ -37,8 +37,7 @@ from app.wiki.pages.blueprint import (
 from app.wiki.schemas import WikiPageCreate, WikiPagePatch
 from app.wiki.slug_resolution import ResolvedPage, SeenPage, resolve_slug
 
-# The longest text that is completed.
-TYPED = 100
+MAX_TYPED_LENGTH = 100
 TICKET = "ticket:"
 BACKLINKS_COUNTED = 100
 
@@ -256,7 +255,7 @@ def preview(key: str | None = None) -> Response:
 @both("/complete")
 def complete(key: str | None = None) -> Response:
     """Completions after ``[[``: pages by slug or title, and tickets after ``ticket:``."""
-    typed = request.args.get("q", "")[:TYPED]
+    typed = request.args.get("q", "")[:MAX_TYPED_LENGTH]
     with reading():
         scope = scope_of(key)
         if typed.startswith(TICKET):

@@ -30,11 +30,10 @@ from app.wiki.slug_resolution import ResolvedPage, SeenPage, SlugMatches, resolv
 
 BACKLINKS_SHOWN = 100
 OUTGOING_SHOWN = 100
-# The deepest heading level in the table of contents.
-CONTENTS = 3
+MAX_CONTENTS_LEVEL = 3
 FAILED = "wiki.render_failed"
-# Recorded failures that this process remembers, so that reading again runs no query.
-REMEMBERED = 1000
+# Recorded ones that this process remembers, so that reading again runs no query.
+MAX_REMEMBERED_FAILURES = 1000
 _recorded: OrderedDict[tuple[str, int], None] = OrderedDict()
 
 
@@ -89,7 +88,7 @@ def _context(
         "has_text": page.body.strip() != "",
         "html": shown.html,
         "is_source": shown.is_source,
-        "contents": [heading for heading in shown.headings if heading.level <= CONTENTS],
+        "contents": [heading for heading in shown.headings if heading.level <= MAX_CONTENTS_LEVEL],
         "editor": resolved.editor,
         "backlinks": backlinks,
         "outgoing": _outgoing(shown, targets),
@@ -137,7 +136,7 @@ def _record_failure(actor: Actor, page: SeenPage, shown: Html) -> None:
             error=shown.error,
         )
     _recorded[revision] = None
-    while len(_recorded) > REMEMBERED:
+    while len(_recorded) > MAX_REMEMBERED_FAILURES:
         _recorded.popitem(last=False)
 
 
