@@ -25,8 +25,8 @@ STREAMED = "docket.streamed"
 # In the WSGI environment: the request had an invalid credential, or no route.
 FAILED = "docket.failed"
 # Sizes of caches: host names, and paths with their rules. Longer paths are not cached.
-HOSTS_KEPT = 100
-PATHS_KEPT = 2000
+CACHED_HOSTS = 100
+CACHED_PATHS = 2000
 MAX_CACHED_PATH_LENGTH = 200
 
 # werkzeug drops the body of these statuses, and quotes what is not ASCII in a location.
@@ -127,7 +127,7 @@ class DocketRequest(Request):
         return cast("ImmutableMultiDict[str, str]", parsed)
 
 
-@lru_cache(maxsize=HOSTS_KEPT)
+@lru_cache(maxsize=CACHED_HOSTS)
 def _ascii(host: str) -> str:
     """A host in its ASCII form; raises BadHost."""
     name, colon, port = host.lower().partition(":")
@@ -151,7 +151,7 @@ class CachingAdapter(MapAdapter):
         match = self._cache.get(key)
         if match is None:
             match = super().match(return_rule=True)
-            if len(self._cache) >= PATHS_KEPT:
+            if len(self._cache) >= CACHED_PATHS:
                 self._cache.clear()
             self._cache[key] = match
         rule, values = match

@@ -37,7 +37,7 @@ EXCERPT_LENGTH = 300
 MAX_KNOWN_EVENTS = 64
 # More events than this are not compared one by one with those that were no news.
 MAX_COMPARED_EVENTS = 200
-BOTS_KEPT = 10_000
+CACHED_BOTS = 10_000
 WITH_TEXT = ("comment.created", "comment.updated")
 CREATED = "ticket.created"
 SYSTEM_NAME = "system"
@@ -137,7 +137,7 @@ def news_of_bot(actor: Actor, since: str | None = None) -> BotNews:
 
 
 def _keep(actor: Actor, checked: CheckedNews) -> None:
-    if len(_checked) >= BOTS_KEPT:
+    if len(_checked) >= CACHED_BOTS:
         _checked.clear()
     _checked[actor.id] = checked
 

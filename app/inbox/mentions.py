@@ -17,7 +17,7 @@ from app.database.session import session
 COMMENTED = "comment.created"
 # On PostgreSQL an event may commit after a later one, so each query reaches back by this.
 OVERLAP_MS = 10_000
-USERS_KEPT = 1000
+CACHED_USERS = 1000
 # The newest comments that are searched for mentions the first time.
 COMMENTS_READ = 50_000
 
@@ -82,7 +82,7 @@ def mentioned_on(actor: Actor, since: int) -> list[str]:
         if mention.search(row.payload.get("body") or "")
     }
     tickets = {ticket_id: time for ticket_id, time in tickets.items() if time >= since}
-    if len(_known) >= USERS_KEPT and actor.id not in _known:
+    if len(_known) >= CACHED_USERS and actor.id not in _known:
         _known.clear()
     _known[actor.id] = _Known(moment, tickets)
     return sorted(tickets, key=lambda ticket_id: -tickets[ticket_id])

@@ -199,9 +199,9 @@ def render(
         return _failed(text, Links(), TooSlow.__name__)
     targets = resolver(links) if links != Links() else Targets()
     key = _key(key, anchor_prefix.encode(), _fingerprint(links, targets))
-    kept = _laid_out.get(key)
-    if kept is not None:
-        return kept
+    cached = _laid_out.get(key)
+    if cached is not None:
+        return cached
     try:
         with own:
             reading = reading or read_any(clean(text), profile)

@@ -1,4 +1,4 @@
-"""The provider: what it publishes, and its answers to codes. Kept for an hour in each process."""
+"""The provider: what it publishes, and its answers to codes. Cached for an hour in each process."""
 
 import threading
 import time
@@ -15,7 +15,7 @@ from app.sign_on import messages, tokens
 from app.sign_on.requests import ProviderFailure, checked_address, get_json, post_form
 from app.sign_on.tokens import Claims, TokenRefused, UnknownKey
 
-KEPT_SECONDS = 3600.0
+CACHED_SECONDS = 3600.0
 # An unknown key makes the keys be read again, at most this often.
 REREAD_SECONDS = 60.0
 # After a failure the provider is asked again at once by nobody.
@@ -63,7 +63,7 @@ class Provider:
     def _current(self) -> _Published:
         require(Lane.LONG)
         known = self._known
-        if known is not None and time.monotonic() - known.read_at < KEPT_SECONDS:
+        if known is not None and time.monotonic() - known.read_at < CACHED_SECONDS:
             return known
         with self._lock:
             if self._known is not known and self._known is not None:

@@ -30,7 +30,7 @@ LEFT_DIVISOR = 16
 TRUSTED_CREATIONS = 5
 LIMIT_DIVISOR = 200
 TRUSTED_MS = 5_000
-BOTS_KEPT = 10_000
+MAX_BOTS = 10_000
 # What is counted of one bot in one project, and looked through for it.
 _MAX_COUNTED = literal_column(str(MAX_CREATION_LIMIT + 1), Integer)
 
@@ -130,7 +130,7 @@ def count_creation(actor: Actor, project_id: str) -> None:
         _unchecked.pop(key, None)
         _pause(actor, project_id, limit)
         return
-    if len(_unchecked) >= BOTS_KEPT:
+    if len(_unchecked) >= MAX_BOTS:
         _unchecked.clear()
     _unchecked[key] = UncheckedCreations(trusted, moment + TRUSTED_MS)
 

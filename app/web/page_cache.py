@@ -38,7 +38,7 @@ LateValue = Callable[[], str]
 class LateValues(list[LateValue]):
     """Those of the page that is being rendered, and whether the page is to be cached."""
 
-    is_kept = True
+    is_cacheable = True
 
 
 # No user's text can hold this: it is escaped, or cleaned of comments, and the word is random.
@@ -92,11 +92,11 @@ def late(value: LateValue) -> str:
     return Markup(_MARK.format(len(values) - 1))  # noqa: S704 - a number
 
 
-def do_not_keep() -> None:
+def do_not_cache() -> None:
     """Do not cache the page that is being rendered."""
     values = _late_values.get()
     if values is not None:
-        values.is_kept = False
+        values.is_cacheable = False
 
 
 def form_key() -> str:
@@ -113,7 +113,7 @@ def cached(template: str, shown: dict[str, Any], render: Callable[[], str]) -> C
     if page is None:
         values = LateValues()
         page = _rendered(render, values)
-        if values.is_kept:
+        if values.is_cacheable:
             pages.put(key, page, page.size)
     return page
 

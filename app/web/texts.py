@@ -9,7 +9,7 @@ from app.core.actor import Actor
 from app.core.text import unique
 from app.markdown import Html, Links, Profile, Targets, linked, render
 from app.web.guard import actor
-from app.web.page_cache import do_not_keep
+from app.web.page_cache import do_not_cache
 
 
 class LinkResolver(Protocol):
@@ -52,5 +52,5 @@ def html_of(bodies: Mapping[str, str], targets: Targets) -> dict[str, Html]:
         for name, body in bodies.items()
     }
     if any(one.failed for one in html.values()):
-        do_not_keep()
+        do_not_cache()
     return html

@@ -75,7 +75,7 @@ _BY_IDS = select(OutboxEntry).where(OutboxEntry.id.in_(bindparam("ids", expandin
 _ACTIVE = select(Webhook.id).where(Webhook.is_active)
 
 
-_KEPT = "active webhooks"
+_ACTIVE_WEBHOOKS = "active webhooks"
 
 
 def listen(recorded: Recorded) -> None:
@@ -120,12 +120,12 @@ def listen(recorded: Recorded) -> None:
 
 def _active_webhooks(event_type: str) -> list[Any]:
     """The active webhooks, read once in a unit of work, and again after a change of them."""
-    kept = unit_values()
-    if kept is None:
+    values = unit_values()
+    if values is None:
         return _SUBSCRIBED.all()
-    if _KEPT not in kept or event_type.startswith("webhook."):
-        kept[_KEPT] = _SUBSCRIBED.all()
-    found: list[Any] = kept[_KEPT]
+    if _ACTIVE_WEBHOOKS not in values or event_type.startswith("webhook."):
+        values[_ACTIVE_WEBHOOKS] = _SUBSCRIBED.all()
+    found: list[Any] = values[_ACTIVE_WEBHOOKS]
     return found
 
 

@@ -147,7 +147,7 @@ def test_what_a_view_does_to_its_values_does_not_stay(plain):
 
 
 def test_only_so_many_addresses_are_known(monkeypatch):
-    monkeypatch.setattr(flask_app, "PATHS_KEPT", 3)
+    monkeypatch.setattr(flask_app, "CACHED_PATHS", 3)
     app = Docket(__name__, static_folder=None)
     app.add_url_rule("/name/<name>", "name", lambda name: name)
     for at in [*range(8), 0, 7]:

@@ -89,7 +89,7 @@ def test_a_page_is_rendered_once_but_for_the_keys_of_its_forms(env, shown):
     assert made == ["<a>", "b"]
 
 
-def test_a_page_that_must_not_be_kept_is_rendered_anew(env, shown):
+def test_a_page_that_must_not_be_cached_is_rendered_anew(env, shown):
     made = []
 
     def note():
@@ -137,7 +137,7 @@ def test_safe_html_is_another_page_than_the_same_text(env, shown):
         assert shown("page.html", one={"text": "<b>"}) == "&lt;b&gt;"
 
 
-def test_a_page_is_kept_by_plain_values_alone(env, shown):
+def test_a_page_is_cached_by_plain_values_alone(env, shown):
     env.write("page.html", "{{ form }}")
     with pytest.raises(TypeError, match="not JSON serializable"):
         shown("page.html", form=object())

@@ -15,10 +15,10 @@ from app.tickets import board_sidebar, changes
 from app.tickets.board import Shape
 from app.tickets.cards import GROUPINGS, BoardOrder
 from app.tickets.messages import MANUAL_ORDER
-from app.tickets.pages import filters, kept_boards, messages
+from app.tickets.pages import board_cache, filters, messages
 from app.tickets.pages.blueprint import pages
+from app.tickets.pages.board_cache import card_html
 from app.tickets.pages.filters import Chosen
-from app.tickets.pages.kept_boards import card_html
 from app.tickets.read import LabelSummary
 from app.web.guard import actor
 from app.web.render import cached_page, is_htmx, page, partial, render
@@ -94,9 +94,9 @@ def _show(project: SeenProject | None) -> Response:
     path = f"/projects/{project.key}/board" if project else "/board"
     token = changes.first_token()
     # There are too many combinations of filters to cache filtered boards.
-    kept = None
+    cached = None
     if not board.chosen:
-        kept = kept_boards.find(board.shape(project.id if project else None))
+        cached = board_cache.find(board.shape(project.id if project else None))
     users = board_sidebar.all_users()
     context = filters.menu(path, board.chosen, board.more, project, users) | {
         "more": board.more,
@@ -111,11 +111,11 @@ def _show(project: SeenProject | None) -> Response:
         people = board_sidebar.summaries(users)
         return _columns(project, board, people, context["labels"])
 
-    if kept is None:
+    if cached is None:
         columns = render_columns()
         return page("tickets/board.html", block="results", **context, token=token, columns=columns)
-    context["token"] = kept.token
-    columns = kept.columns or kept_boards.keep(kept, render_columns)
+    context["token"] = cached.token
+    columns = cached.columns or board_cache.fill(cached, render_columns)
     if is_htmx():
         return page("tickets/board.html", block="results", **context, columns=columns)
     return cached_page("tickets/board.html", context, lambda: {**context, "columns": columns})

@@ -13,7 +13,7 @@ from app.core.errors import Gone, NotFound
 from app.database.session import reading, session
 from app.markdown import Broken, Html, Profile, Resolved, Targets, linked, render
 from app.web.guard import actor
-from app.web.page_cache import do_not_keep
+from app.web.page_cache import do_not_cache
 from app.web.render import cached_page
 from app.web.wiki_addresses import address_of, title_of
 from app.wiki import links, loaders, messages, page_queries
@@ -80,7 +80,7 @@ def _context(
     shown = render(page.body, Profile.FULL, lambda _links: targets, anchor_prefix="h-")
     if shown.failed:
         _record_failure(actor(), page, shown)
-        do_not_keep()
+        do_not_cache()
     return {
         "project": scope.project,
         "scope": scope,

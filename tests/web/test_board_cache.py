@@ -1,4 +1,4 @@
-"""Boards that are kept while nothing happens, and are made anew as soon as something does."""
+"""Boards that are cached while nothing happens, and are made anew as soon as something does."""
 
 import gzip
 import threading
@@ -12,7 +12,7 @@ from app.core.errors import Unavailable
 from app.database.session import reading
 from app.tickets import cards
 from app.tickets.board import Shape
-from app.tickets.pages import kept_boards
+from app.tickets.pages import board_cache
 from tests.web.cards_on_page import shown
 
 BOARD = "/projects/OPEN/board"
@@ -47,9 +47,9 @@ def test_those_who_ask_at_once_have_it_made_once(app, cast, ticket):
 
     def ask():
         with app.test_request_context(), reading():
-            found = kept_boards.find(Shape(cast.open_project))
+            found = board_cache.find(Shape(cast.open_project))
             together.wait(10)
-            got.append(kept_boards.keep(found, make))
+            got.append(board_cache.fill(found, make))
 
     threads = [threading.Thread(target=ask) for _ in range(4)]
     for thread in threads:
@@ -63,37 +63,37 @@ def test_those_who_ask_at_once_have_it_made_once(app, cast, ticket):
 def test_whoever_cannot_wait_makes_it_too_and_a_failure_keeps_nobody_waiting(
     app, cast, monkeypatch
 ):
-    monkeypatch.setattr(kept_boards, "RENDER_WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(board_cache, "RENDER_WAIT_SECONDS", 0.01)
 
     def fail():
         with pytest.raises(Unavailable):
-            kept_boards.keep(found, lost)
+            board_cache.fill(found, lost)
         return Markup("after a failure")
 
     def lost():
         raise Unavailable
 
     with app.test_request_context(), reading():
-        found = kept_boards.find(Shape(cast.open_project))
+        found = board_cache.find(Shape(cast.open_project))
         # The inner one waits for the outer one, in vain.
-        assert kept_boards.keep(found, fail) == "after a failure"
-        assert kept_boards.find(Shape(cast.open_project)).columns is not None
+        assert board_cache.fill(found, fail) == "after a failure"
+        assert board_cache.find(Shape(cast.open_project)).columns is not None
 
 
 def test_a_look_that_fails_keeps_nobody_waiting(app, cast, monkeypatch):
     with app.test_request_context(), reading():
-        found = kept_boards.find(Shape(cast.open_project))
-        (lock,) = {kept_boards._making[hash(found.key) % len(kept_boards._making)]}
+        found = board_cache.find(Shape(cast.open_project))
+        (lock,) = {board_cache._making[hash(found.key) % len(board_cache._making)]}
         lock.acquire()
         threading.Timer(0.05, lock.release).start()
-        monkeypatch.setattr(kept_boards, "find", lambda _shape: 1 / 0)
+        monkeypatch.setattr(board_cache, "find", lambda _shape: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            kept_boards.keep(found, lambda: "columns")
+            board_cache.fill(found, lambda: "columns")
         assert not lock.locked()
 
 
 @pytest.mark.parametrize("path", [BOARD, "/board", f"{BOARD}?group=assignee", f"{BOARD}?done=all"])
-def test_each_board_is_kept_for_itself(reads_cards, ticket, path):
+def test_each_board_is_cached_for_itself(reads_cards, ticket, path):
     assert reads_cards(path)
     assert not reads_cards(path)
 
@@ -167,7 +167,7 @@ def test_what_passes_with_time_is_seen_within_a_minute(ada, cast, ticket, monkey
     cast.smith.post(f"/tickets/{ticket['id']}/comments", {"body": "By a bot."})
     assert "Smith, <time" in ada.get(BOARD).text
     later = now_ms() + cards.TOUCH_MS + MINUTE_MS
-    for place in ("app.tickets.cards", "app.tickets.pages.kept_boards", "app.tickets.changes"):
+    for place in ("app.tickets.cards", "app.tickets.pages.board_cache", "app.tickets.changes"):
         monkeypatch.setattr(f"{place}.now_ms", lambda: later)
     assert "Smith, <time" not in ada.get(BOARD).text
 
@@ -175,7 +175,7 @@ def test_what_passes_with_time_is_seen_within_a_minute(ada, cast, ticket, monkey
 def test_a_clock_that_was_set_back_keeps_no_board(ada, ticket, reads_cards, monkeypatch):
     assert reads_cards()
     earlier = now_ms() - 5 * MINUTE_MS
-    monkeypatch.setattr("app.tickets.pages.kept_boards.now_ms", lambda: earlier)
+    monkeypatch.setattr("app.tickets.pages.board_cache.now_ms", lambda: earlier)
     assert reads_cards()
 
 
@@ -188,7 +188,7 @@ def test_who_reads_exact_times_gets_no_other_ones(ada, cast, ticket):
     assert "just now" in ada.get(BOARD).text
 
 
-def test_a_kept_board_of_a_deleted_project_is_gone(ada, cast, ticket):
+def test_a_cached_board_of_a_deleted_project_is_gone(ada, cast, ticket):
     ada.get(BOARD)
     cast.ada.delete(f"/projects/{cast.open_project}")
     assert ada.get(BOARD).status_code == 410
@@ -205,7 +205,7 @@ def test_packed_it_says_the_same(ada, ticket):
     assert gzip.decompress(packed.data).decode().endswith(plain.text[-200:])
 
 
-def test_a_script_gets_the_kept_columns_too(ada, ticket, reads_cards):
+def test_a_script_gets_the_cached_columns_too(ada, ticket, reads_cards):
     ada.get(BOARD)
     assert not reads_cards(BOARD, **{"HX-Request": "true"})
     fragment = ada.get(BOARD, htmx=True).text
@@ -213,14 +213,14 @@ def test_a_script_gets_the_kept_columns_too(ada, ticket, reads_cards):
     assert "<html" not in fragment
 
 
-def test_few_boards_are_kept(ada, cast, reads_cards, monkeypatch):
+def test_few_boards_are_cached(ada, cast, reads_cards, monkeypatch):
     groups = ("", "epic", "priority", "label", "assignee")
     paths = [f"{BOARD}?group={one}&done={done}" for done in ("", "all") for one in groups]
     sizes = [
         len(ada.get(path).text.partition('id="board"')[2].partition('id="pill"')[0])
         for path in paths
     ]
-    monkeypatch.setattr("app.tickets.pages.kept_boards.CAPACITY", sum(sizes) // 2)
+    monkeypatch.setattr("app.tickets.pages.board_cache.CAPACITY", sum(sizes) // 2)
     monkeypatch.delitem(ada.app.extensions, "docket_boards")
     assert all(reads_cards(path) for path in paths)
     # What was asked for last stays.

@@ -22,8 +22,8 @@ from app.web.choices import shows_exact_times
 from app.web.filters import ago
 from app.web.render import render
 
-# Cards that are cached; one takes about 2 KB.
-KEPT = 3000
+# One takes about 2 KB.
+CACHED_CARDS = 3000
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class _CardKey:
     ages: tuple[str, ...]
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=CACHED_CARDS)
 def _written(look: _CardKey) -> Markup:
     return Markup(render("tickets/_card.html", one=look.card))  # noqa: S704 - a template made it
 
@@ -46,7 +46,7 @@ def card_html(card: Card) -> Markup:
     return _written(_CardKey(card, card["look"], iso(now_ms())[:10], ages))
 
 
-KEPT_MS = MINUTE_MS
+CACHED_MS = MINUTE_MS
 # Characters of HTML; a board of 500 cards has 300,000.
 CAPACITY = 2_500_000
 # How long a request waits for another one that renders the same board.
@@ -57,7 +57,7 @@ _making = tuple(Lock() for _ in range(8))
 
 
 @dataclass(frozen=True, slots=True)
-class KeptBoard:
+class CachedBoard:
     """A cached board; without ``columns``, one that has to be rendered."""
 
     shape: Shape
@@ -68,24 +68,24 @@ class KeptBoard:
     columns: Markup | None = None
 
 
-def _boards() -> Cache[KeptBoard]:
-    boards: Cache[KeptBoard] = current_app.extensions.setdefault(_EXTENSION, Cache(CAPACITY))
+def _boards() -> Cache[CachedBoard]:
+    boards: Cache[CachedBoard] = current_app.extensions.setdefault(_EXTENSION, Cache(CAPACITY))
     return boards
 
 
-def find(shape: Shape) -> KeptBoard:
+def find(shape: Shape) -> CachedBoard:
     """The cached board, if it is valid. Call this before reading anything for the board.
 
     Events after this call count as not seen, so a board that is rendered afterwards can be cached.
     """
     key = repr((shape, shows_exact_times())).encode()
     known, now = _boards().get(key), now_ms()
-    is_young = known is not None and known.at <= now < known.at + KEPT_MS
+    is_young = known is not None and known.at <= now < known.at + CACHED_MS
     is_current, token = changes.since(known.token if known and is_young else None)
-    return known if known and is_current else KeptBoard(shape, key, now, token)
+    return known if known and is_current else CachedBoard(shape, key, now, token)
 
 
-def keep(found: KeptBoard, make: Callable[[], Markup]) -> Markup:
+def fill(found: CachedBoard, make: Callable[[], Markup]) -> Markup:
     """Render and cache the columns of a board that ``find`` did not find.
 
     If another request renders the same board, wait for its result for ``RENDER_WAIT_SECONDS``.
