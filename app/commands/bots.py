@@ -10,7 +10,7 @@ from app.bots import service
 from app.commands import AS, JSON_LINES, PAGE_SIZE, all_rows, messages
 from app.commands.rewind import rewind
 from app.config import Settings
-from app.core.actor import SYSTEM
+from app.core.actor import SYSTEM, Actor
 from app.core.clock import iso
 from app.database.session import reading, run_write
 from app.http.current import current_settings
@@ -103,8 +103,17 @@ def pause(name: str | None, username: str | None) -> None:
     if name is not None:
         _set_pause(name, username, is_paused=True)
         return
-    run_write(lambda: service.pause_bots(SYSTEM))
+    actor = _person_or_system(username)
+    run_write(lambda: service.pause_bots(actor))
     click.echo(messages.ALL_BOTS_PAUSED)
+
+
+def _person_or_system(username: str | None) -> Actor:
+    """Who changes all bots; this needs no person, so that it works where there is none."""
+    if username is None:
+        return SYSTEM
+    with reading():
+        return acting_human(username)
 
 
 def _set_pause(name: str, username: str | None, *, is_paused: bool) -> None:
@@ -122,7 +131,8 @@ def resume(name: str | None, username: str | None) -> None:
     if name is not None:
         _set_pause(name, username, is_paused=False)
         return
-    run_write(lambda: service.resume_bots(SYSTEM))
+    actor = _person_or_system(username)
+    run_write(lambda: service.resume_bots(actor))
     click.echo(messages.ALL_BOTS_RESUMED)
 
 

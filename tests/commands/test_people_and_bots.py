@@ -79,6 +79,10 @@ def test_pausing(app, cast, flask):
     make_ticket(cast.smith, cast.open_project)
     (event,) = events(app, event_type="workspace.bots_paused")
     assert event.actor_kind == "system"
+    flask("bots", "pause", "--as", "ada")
+    flask("bots", "resume", "--as", "ada")
+    for name in ("workspace.bots_paused", "workspace.bots_resumed"):
+        assert events(app, event_type=name)[-1].actor_user_id == cast.ada.user_id
 
 
 def test_projects(app, cast, flask):
