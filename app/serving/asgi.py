@@ -65,6 +65,7 @@ def refusal(error: DomainError) -> HttpResponse:
         ("Content-Length", str(len(body))),
         ("Cache-Control", "no-store"),
         ("X-Content-Type-Options", "nosniff"),
+        ("Referrer-Policy", "same-origin"),
         ("X-Request-Id", ids.new_id()),
         CLOSE,
     ]

@@ -121,6 +121,7 @@ def test_what_is_no_request_is_told_so_in_the_envelope(served, sent, status):
         assert answer.status == status
         assert json.loads(answer.read())["error"]["code"] == "request.malformed"
         assert answer.headers["X-Request-Id"]
+        assert answer.headers["Referrer-Policy"] == "same-origin"
         assert "Server" not in answer.headers
 
 
