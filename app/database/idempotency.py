@@ -63,12 +63,12 @@ class Claim:
     key: str
 
 
-def check_key(key: str) -> str:
-    """The key, if it is neither blank nor over 128 characters; raises InvalidField."""
+def check_key(key: str, field: str) -> str:
+    """The key, if it is neither blank nor over 128 characters; raises InvalidField ``field``."""
     if not key.strip():
-        raise InvalidField("Idempotency-Key", "blank")
+        raise InvalidField(field, "blank")
     if len(key) > KEY_LENGTH:
-        raise InvalidField("Idempotency-Key", "too_long")
+        raise InvalidField(field, "too_long")
     return key
 
 

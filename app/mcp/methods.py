@@ -372,7 +372,7 @@ class Invocation:
         """The full answer of the first call with this idempotency key and these arguments."""
         claimed = idempotency.claim(
             call.actor.id,
-            idempotency.check_key(key),
+            idempotency.check_key(key, IDEMPOTENCY_KEY.name),
             idempotency.fingerprint("MCP", tool.name, sent),
             self.idempotency_ttl_hours,
         )

@@ -176,7 +176,7 @@ class Exchange:
             return self._answer(call)
         claimed = idempotency.claim(
             call.actor.id,
-            idempotency.check_key(key),
+            idempotency.check_key(key, "Idempotency-Key"),
             idempotency.fingerprint(self.route.method, self.request.path, self._fingerprinted()),
             self.settings.idempotency_key_ttl_hours,
         )

@@ -87,7 +87,7 @@ PAGE_NAME = parameters.text(
     "page", "Slug or title.", required=True, alias="page_id", meaning=page_name
 )
 SCOPE = parameters.text("project", "Its project's key.", alias="project_id")
-APPEND = parameters.body("append", "Instead of body: added at the end.")
+APPEND = parameters.body("append", "Instead of body: added at the end, on a new line.")
 COLOR = parameters.text("color", "#rrggbb.", clearable=True)
 
 Refusal = TypeVar("Refusal", bound=DomainError)

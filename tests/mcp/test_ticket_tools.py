@@ -63,7 +63,7 @@ def test_an_idempotency_key_creates_once(app, smith):
     assert error["details"]["reason"] == "idempotency_mismatch"
     assert len(events(app, event_type="ticket.created")) == 1
     error = smith.refused("create_ticket", project="OPEN", title="Once", idempotency_key="x" * 129)
-    assert error["code"] == "validation.invalid_field"
+    assert error["details"]["field"] == "idempotency_key"
 
 
 @pytest.mark.parametrize(
