@@ -35,14 +35,14 @@ class Target:
     # A personal note: only the audit log shows its events, whatever their type.
     is_personal: bool = False
     # Whether webhooks may get the event.
-    may_be_told: bool = True
+    may_be_forwarded: bool = True
     # The row of the tool log that ``bot.tool_invoked`` points at.
     tool_invocation_log_id: str | None = None
 
     @property
     def is_forwarded(self) -> bool:
         """Whether webhooks that subscribe to the event get it."""
-        return self.may_be_told and not self.is_personal
+        return self.may_be_forwarded and not self.is_personal
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def showing_files() -> Iterator[None]:
 
 
 @contextmanager
-def telling_webhooks(is_enabled: bool) -> Iterator[None]:
+def forwarding_to_webhooks(is_enabled: bool) -> Iterator[None]:
     """Whether events recorded meanwhile go to webhooks."""
     token = webhooks_enabled.set(is_enabled)
     try:
@@ -172,19 +172,19 @@ def record_separately(actor: Actor, event_type: str, target: Target, /, **payloa
 
     On failure it logs the error and records ``audit.orphaned``.
     """
-    recording(event_type, lambda: record(actor, event_type, target, **payload))
+    record_in_own_transaction(event_type, lambda: record(actor, event_type, target, **payload))
 
 
-def recording(event_type: str, work: Callable[[], object]) -> bool:
+def record_in_own_transaction(event_type: str, work: Callable[[], object]) -> bool:
     """Run work that records this event in a transaction of its own; fails like the above.
 
     Whether it was written.
     """
-    return or_orphaned(event_type, lambda: run_write(work))
+    return write_or_record_orphan(event_type, lambda: run_write(work))
 
 
-def or_orphaned(event_type: str, write: Callable[[], object]) -> bool:
-    """As ``recording``, for a ``write`` that opens its own transaction."""
+def write_or_record_orphan(event_type: str, write: Callable[[], object]) -> bool:
+    """As ``record_in_own_transaction``, for a ``write`` that opens its own transaction."""
     try:
         write()
     except Exception:
@@ -205,10 +205,12 @@ def _record_orphan(event_type: str) -> None:
 def record_refusal(actor: Actor, error: DomainError, operation: str) -> None:
     """Audit a refusal after its rollback, if refusals of its kind are audited."""
     if error.audit_event is not None:
-        recording(error.audit_event, lambda: refused(actor, error, operation))
+        record_in_own_transaction(
+            error.audit_event, lambda: record_refusal_here(actor, error, operation)
+        )
 
 
-def refused(actor: Actor, error: DomainError, operation: str) -> None:
+def record_refusal_here(actor: Actor, error: DomainError, operation: str) -> None:
     """Audit a refusal in the current transaction, if refusals of its kind are audited."""
     if error.audit_event is None or (error.audit_if is not None and not error.audit_if()):
         return

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from app.audit.service import telling_webhooks
+from app.audit.service import forwarding_to_webhooks
 from app.commands import AS, messages
 from app.core import ids
 from app.core.actor import Actor
@@ -75,7 +75,7 @@ def rewind(
     label = messages.PREVIEWING if dry_run else messages.REWINDING
     progress = click.progressbar(length=total, label=label, file=sys.stderr)
     summary = RewindSummary(most=ALL)
-    with progress as bar, on_behalf_of(ids.new_id()), telling_webhooks(not without_webhooks):
+    with progress as bar, on_behalf_of(ids.new_id()), forwarding_to_webhooks(not without_webhooks):
         run = _preview if dry_run else _rewind
         run(actor, scope, summary, bar)
     _show(summary, dry_run=dry_run)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from app.audit.service import telling_webhooks
+from app.audit.service import forwarding_to_webhooks
 from app.database.session import reading
 from app.importing import dates, formats, messages, table
 from app.importing.command_options import NAMED_USERS, json_pairs, named_users, pairs
@@ -123,7 +123,7 @@ def import_issues(
     importer = (DryRun if dry_run else Importer)(actor, project_id, report, usernames)
     label = messages.PREVIEWING if dry_run else messages.IMPORTING
     progress = click.progressbar(length=len(planned), label=label, file=sys.stderr)
-    with progress as bar, telling_webhooks(not without_webhooks):
+    with progress as bar, forwarding_to_webhooks(not without_webhooks):
         importer.run(planned, bar.update)
     if as_json:
         click.echo(json.dumps(report.as_json()))

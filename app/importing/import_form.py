@@ -41,7 +41,7 @@ class ImportForm:
 
     form: Form
     is_dry_run: bool
-    tells_webhooks: bool
+    forwards_to_webhooks: bool
     project: SeenProject | None = None
     sources: list[IssueSource] = field(default_factory=list)
     # Usernames here, by the names that the file has.
@@ -60,7 +60,7 @@ def read(request: Request) -> ImportForm:
     submitted = ImportForm(
         Form(raw=request.form.copy(), shown=FIELDS),
         is_dry_run=request.form.get("do") != "import",
-        tells_webhooks="webhooks" in request.form,
+        forwards_to_webhooks="webhooks" in request.form,
     )
     _read_files(submitted, request)
     _read_format(submitted)

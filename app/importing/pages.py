@@ -6,7 +6,7 @@ from typing import Any
 
 from flask import Blueprint, Response, g, request
 
-from app.audit.service import telling_webhooks
+from app.audit.service import forwarding_to_webhooks
 from app.core.errors import Gone, NotFound
 from app.core.lanes import Lane, require
 from app.database.session import reading
@@ -166,7 +166,7 @@ def _run(upload: Upload) -> None:
         write=lambda work: write(lambda _: work()),
         most=None if submitted.is_dry_run else MAX_REQUEST_ROWS,
     )
-    with telling_webhooks(submitted.tells_webhooks):
+    with forwarding_to_webhooks(submitted.forwards_to_webhooks):
         importer.run(upload.planned, lambda _: None)
     upload.left, upload.unlinked = importer.left, importer.unlinked
     if submitted.is_dry_run:
@@ -187,7 +187,7 @@ def _page(upload: Upload | None = None, *, has_run: bool = False, status: int = 
         "encodings": forms.ENCODINGS,
         "orders": forms.ORDERS,
         "project_key": request.args.get("project", ""),
-        "tells_webhooks": "webhooks" in form.raw if form.raw else True,
+        "forwards_to_webhooks": "webhooks" in form.raw if form.raw else True,
         "columns": _column_fields(upload) if upload and upload.header else [],
         "header": upload.header_key if upload else "",
         "done": upload if has_run else None,

@@ -19,7 +19,7 @@ from pathlib import Path
 import click
 from sqlalchemy import select
 
-from app.audit.service import telling_webhooks
+from app.audit.service import forwarding_to_webhooks
 from app.core import text
 from app.core.actor import Actor
 from app.core.errors import DomainError
@@ -226,6 +226,6 @@ def import_wiki(
     report = WikiImportReport()
     sources = read(folder, report)
     progress = click.progressbar(length=len(sources), label=messages.IMPORTING, file=sys.stderr)
-    with progress as bar, telling_webhooks(not without_webhooks):
+    with progress as bar, forwarding_to_webhooks(not without_webhooks):
         run(actor, project_id, sources, report, bar.update)
     click.echo(report.as_text())

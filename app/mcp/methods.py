@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import orjson
 
-from app.audit.service import Target, collecting, or_orphaned, record, record_refusal, recording
+from app.audit import service as audit
 from app.core import measuring, text
 from app.core.actor import ANONYMOUS, Actor
 from app.core.clock import iso
@@ -193,9 +193,11 @@ def read_resource(call: MethodCall) -> dict[str, Any]:
         ) from error
     finally:
         shown = scrub(uri.replace("\x00", ""))[:URI_LENGTH]
-        target, payload = Target("resource"), {"uri": shown, "result_status": status}
-        log_writes.append(lambda: record(call.actor, RESOURCE_READ, target, **payload))
-        if not recording(RESOURCE_READ, lambda: [write() for write in log_writes]):
+        target, payload = audit.Target("resource"), {"uri": shown, "result_status": status}
+        log_writes.append(lambda: audit.record(call.actor, RESOURCE_READ, target, **payload))
+        if not audit.record_in_own_transaction(
+            RESOURCE_READ, lambda: [write() for write in log_writes]
+        ):
             current_g().reads_lost = call.actor.id
     return {"contents": [{"uri": uri, **content.json}]}
 
@@ -225,14 +227,10 @@ def get_prompt(call: MethodCall) -> dict[str, Any]:
         raise ProtocolError(INVALID_PARAMS, message, status=call.error_status)
     try:
         with reading():
-            rendered = prompt.render(call.actor, arguments)
+            content = {"type": "text", "text": prompt.render(call.actor, arguments)}
     except NotFound as error:
         raise ProtocolError(INVALID_PARAMS, error.message, status=call.error_status) from error
-    content = {"type": "text", "text": rendered}
-    return {
-        "description": prompt.description,
-        "messages": [{"role": "user", "content": content}],
-    }
+    return {"description": prompt.description, "messages": [{"role": "user", "content": content}]}
 
 
 METHODS: dict[str, Method] = {
@@ -296,7 +294,7 @@ class Invocation:
         except DomainError as error:
             body = refusal(error, tool.parameters if tool else ())
             status, message = error.code, body["error"]["message"]
-            record_refusal(self.actor, error, self.name)
+            audit.record_refusal(self.actor, error, self.name)
             return tool_result(body, is_error=True)
         except Exception:
             log.exception("a tool failed", extra={"tool": self.name})
@@ -329,7 +327,7 @@ class Invocation:
             )
             self.config.calls.do(entry)
 
-        if not or_orphaned("bot.tool_invoked", write) and self.log_writes:
+        if not audit.write_or_record_orphan("bot.tool_invoked", write) and self.log_writes:
             current_g().reads_lost = self.actor.id
 
     def _resolve(self) -> Actor:
@@ -387,7 +385,7 @@ class Invocation:
         """What the tool answers, with the ids of the events that ``undo`` takes."""
         if not tool.writes:
             return tool.view(call)
-        with collecting() as events:
+        with audit.collecting() as events:
             content = tool.view(call)
         kind = f"{tool.events_of}."
         event_ids = [one.id for one in events if one.event_type.startswith(kind)]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from app.audit.service import refused
+from app.audit.service import record_refusal_here
 from app.core import ids
 from app.core.actor import Actor
 from app.core.errors import DomainError
@@ -254,7 +254,7 @@ class Stage:
                     raise
                 status = error.code
                 message = refusal(error, tool.parameters)["error"]["message"]
-                refused(actor, error, step.tool)
+                record_refusal_here(actor, error, step.tool)
             if actor.is_bot:
                 took = time.perf_counter() - started
                 tool_log.write(

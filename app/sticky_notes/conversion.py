@@ -102,7 +102,7 @@ def convert_note(
             note.id,
             project_id=ticket.project_id,
             ticket_id=ticket.id,
-            may_be_told=not note.is_personal,
+            may_be_forwarded=not note.is_personal,
         ),
         sticky_note_id=note.id,
         ticket_id=ticket.id,

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from app.audit.service import recording
+from app.audit.service import record_in_own_transaction
 from app.core.clock import now_ms
 from app.jobs.sweeping import sweep
 from app.webhooks import outbox
@@ -101,7 +101,7 @@ def test_sweeps_faults_of_the_log_and_refusals_are_told(
     receiver.wait_for(1)
     with app.app_context():
         sweep("outbox", app.config["SETTINGS"], now=True)
-        recording("auth.logout", lambda: 1 / 0)
+        record_in_own_transaction("auth.logout", lambda: 1 / 0)
     came = receiver.wait_for(3)
     assert [one.event for one in came] == [
         "auth.bot.write_attempt_in_read_mode",

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import click
 from flask import current_app
 
-from app.audit.service import telling_webhooks
+from app.audit.service import forwarding_to_webhooks
 from app.config import Settings
 from app.core.actor import Actor
 from app.core.clock import iso
@@ -365,7 +365,7 @@ def _import(
     )
     label = PREVIEWING if options.dry_run else IMPORTING
     progress = click.progressbar(length=len(planned), label=label, file=sys.stderr)
-    with progress as bar, telling_webhooks(not options.without_webhooks):
+    with progress as bar, forwarding_to_webhooks(not options.without_webhooks):
         try:
             importer.run(planned, bar.update)
         except (TrackerError, KeyboardInterrupt):
