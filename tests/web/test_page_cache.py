@@ -94,7 +94,7 @@ def test_a_page_that_must_not_be_cached_is_rendered_anew(env, shown):
 
     def note():
         made.append("")
-        page_cache.do_not_keep()
+        page_cache.do_not_cache()
         return ""
 
     env.globals["note"] = note
