@@ -88,7 +88,7 @@ def _cards() -> list[dict[str, Any]]:
             type="subtask",
             priority="low",
             assignee=PEOPLE[2],
-            quiet_since=now - HOUR_MS,
+            stalled_since=now - HOUR_MS,
             touched_by=PEOPLE[2],
             touched_at=now - HOUR_MS // 4,
         ),

@@ -88,7 +88,7 @@ class Parts:
     touched_at: int = 0
     touched_by: str | None = None
     # The last event (ms) of the bot that holds the ticket.
-    silent_since: int = 0
+    last_sign_at: int = 0
 
 
 def build(
@@ -117,7 +117,7 @@ def build(
 def _card(row: AnyRow, users: dict[str, UserSummary], parts: Parts, column: str) -> Card:
     is_done = row.category == StateCategory.DONE
     is_overdue = bool(row.due_date and row.due_date < iso(now_ms())[:10] and not is_done)
-    is_stalled = parts.silent_since and stalled_bots.is_stalled(parts.silent_since)
+    is_stalled = parts.last_sign_at and stalled_bots.is_stalled(parts.last_sign_at)
     return {
         "id": row.id,
         "display_id": row.display_id,
@@ -137,7 +137,7 @@ def _card(row: AnyRow, users: dict[str, UserSummary], parts: Parts, column: str)
         "comments": parts.comments,
         "touched_at": parts.touched_at,
         "touched_by": users.get(parts.touched_by or ""),
-        "quiet_since": parts.silent_since if is_stalled else 0,
+        "stalled_since": parts.last_sign_at if is_stalled else 0,
     }
 
 
@@ -237,7 +237,7 @@ def parts_of(ticket_ids: Sequence[str]) -> dict[str, Parts]:
         elif row.kind == "said":
             parts.comments = row.many
         elif row.kind == "held":
-            parts.silent_since = row.many
+            parts.last_sign_at = row.many
         elif row.many > parts.touched_at:
             parts.touched_at, parts.touched_by = row.many, row.who
     return parts_by_id

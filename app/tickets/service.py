@@ -128,7 +128,7 @@ def update_ticket(
 def _check_taken_over(actor: Actor, ticket: Ticket) -> None:
     """Raise InvalidField if a bot takes over a ticket of a stalled bot without naming it."""
     is_held = not actor.is_human and ticket.assignee_user_id not in (None, actor.id)
-    if is_held and stalled_bots.silent([ticket.id]):
+    if is_held and stalled_bots.stalled_since_by_id([ticket.id]):
         raise InvalidField(
             "expected_assignee_user_id",
             "required",

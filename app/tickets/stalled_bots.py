@@ -19,7 +19,7 @@ from app.tickets.models import Ticket
 from app.tickets.read import in_live_projects
 
 DEFAULT_MINUTES = 30
-_limits = {"quiet_ms": DEFAULT_MINUTES * MINUTE_MS}
+_limits = {"stalled_after_ms": DEFAULT_MINUTES * MINUTE_MS}
 _ASSIGNING = ("ticket.assigned", "ticket.created")
 # The holder's own events on its ticket, and the assignment.
 _SIGN_OF_HOLDER = and_(
@@ -30,12 +30,12 @@ _SIGN_OF_HOLDER = and_(
 
 def configure(minutes: int) -> None:
     """Set for this process after how many silent minutes a bot counts as stalled."""
-    _limits["quiet_ms"] = minutes * MINUTE_MS
+    _limits["stalled_after_ms"] = minutes * MINUTE_MS
 
 
 def threshold() -> int:
     """The time (ms) before which the last event of a stalled bot lies."""
-    return now_ms() - _limits["quiet_ms"]
+    return now_ms() - _limits["stalled_after_ms"]
 
 
 def last_signs() -> AnySelect:
@@ -77,13 +77,13 @@ def is_stalled(at: int) -> bool:
 
 
 @operation(Access.READ)
-def silent_since(actor: Actor, ticket_id: str) -> int | None:
+def stalled_since(actor: Actor, ticket_id: str) -> int | None:
     """When (ms) a stalled bot last did something to the ticket; None if its holder is not one."""
     row = session.execute(last_signs().where(Ticket.id == ticket_id)).first()
     return row.at if row is not None and is_stalled(row.at) else None
 
 
-def silent(ticket_ids: Sequence[str]) -> dict[str, int]:
+def stalled_since_by_id(ticket_ids: Sequence[str]) -> dict[str, int]:
     """By id: when (ms) the stalled bot that holds the ticket last did something to it."""
     rows = session.execute(last_signs().where(Ticket.id.in_(ticket_ids)))
     return {row.id: row.at for row in rows if is_stalled(row.at)}

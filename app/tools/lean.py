@@ -157,7 +157,7 @@ def _short_rows(rows: Sequence[AnyRow]) -> list[dict[str, Any]]:
 
 
 def _stalled_rows(rows: Sequence[AnyRow]) -> list[dict[str, Any]]:
-    since = stalled_bots.silent([row.id for row in rows])
+    since = stalled_bots.stalled_since_by_id([row.id for row in rows])
     return [
         # The bot may have acted since the tickets were read.
         {**_short_row(row), "silent_since": _minute(since.get(row.id, row.updated_at))}

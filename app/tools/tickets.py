@@ -144,7 +144,7 @@ def _listed(call: ToolCall, filters: dict[str, Any]) -> dict[str, Any]:
         following = {"next_cursor": page.next_cursor} if page.next_cursor else {}
         return {"data": page.data, "page": following}
     if call["stalled"]:
-        since = stalled_bots.silent([row["id"] for row in page.data])
+        since = stalled_bots.stalled_since_by_id([row["id"] for row in page.data])
         for row in page.data:
             # The bot may have acted since the tickets were read.
             row["silent_since"] = iso(since[row["id"]]) if row["id"] in since else row["updated_at"]

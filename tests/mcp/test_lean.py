@@ -108,7 +108,7 @@ def short(row):
     ids=str,
 )
 def test_lean_rows_say_what_full_rows_say(smith, ada, cast, app, ticket, arguments, monkeypatch):
-    monkeypatch.setitem(stalled_bots._limits, "quiet_ms", 0)
+    monkeypatch.setitem(stalled_bots._limits, "stalled_after_ms", 0)
     make_ticket(ada, cast.open_project, type="epic", body="")
     fields = {"parent_ticket_id": ok(ada.get("/tickets/OPEN-2"))["id"]}
     child = make_ticket(ada, cast.open_project, assignee_user_id=cast.smith.user_id, **fields)

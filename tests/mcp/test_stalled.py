@@ -9,7 +9,7 @@ from tests.support.story import events, invalid, make_ticket, ok, state_ids
 @pytest.fixture
 def at_once(monkeypatch):
     """A bot counts as stalled as soon as it pauses."""
-    monkeypatch.setitem(stalled_bots._limits, "quiet_ms", 0)
+    monkeypatch.setitem(stalled_bots._limits, "stalled_after_ms", 0)
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def stalled(agent):
 def test_a_stalled_ticket_is_listed_with_who_and_since_when(smith, held, cast, ada, monkeypatch):
     assert stalled(smith) == []
     assert ok(ada.get("/tickets?stalled=true"))["data"] == []
-    monkeypatch.setitem(stalled_bots._limits, "quiet_ms", 0)
+    monkeypatch.setitem(stalled_bots._limits, "stalled_after_ms", 0)
     (row,) = stalled(smith)
     assert (row["display_id"], row["assignee"]["username"]) == ("FENCED-1", "fenced")
     assert row["silent_since"][:16] == row["created_at"][:16]
@@ -73,7 +73,7 @@ def test_a_move_can_take_it_over_too(smith, held, at_once):
 
 def test_people_and_busy_bots_are_not_asked(smith, held, cast, ada, monkeypatch):
     smith.call("update_ticket", ticket="FENCED-1", assignee="me")
-    monkeypatch.setitem(stalled_bots._limits, "quiet_ms", 0)
+    monkeypatch.setitem(stalled_bots._limits, "stalled_after_ms", 0)
     ok(ada.patch("/tickets/FENCED-1", {"assignee_user_id": cast.ada.user_id}))
     assert stalled(smith) == []
 

@@ -120,12 +120,12 @@ def test_filters_narrow_the_board(ada, cast, make, query, found):
     assert set(shown(answer.text)) == found
 
 
-def test_a_quiet_bot_is_found(ada, cast, make, states, age, monkeypatch):
+def test_a_stalled_bot_is_found(ada, cast, make, states, age, monkeypatch):
     make("Quiet", assignee_user_id=cast.smith.user_id, state_id=states["In progress"])
     busy = make("Busy", assignee_user_id=cast.smith.user_id, state_id=states["In progress"])
-    # Given a moment ago, nobody is quiet yet.
+    # Given a moment ago, nobody is stalled yet.
     assert shown(ada.get("/projects/OPEN/board?quiet=true").text) == []
-    monkeypatch.setitem(stalled_bots._limits, "quiet_ms", 500)
+    monkeypatch.setitem(stalled_bots._limits, "stalled_after_ms", 500)
     until(lambda: len(shown(ada.get("/projects/OPEN/board?quiet=true").text)) == 2)
     cast.smith.post(f"/tickets/{busy['id']}/comments", {"body": "Working."})
     assert shown(ada.get("/projects/OPEN/board?quiet=true").text) == ["OPEN-1"]

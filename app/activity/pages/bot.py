@@ -40,7 +40,7 @@ def of_ticket(reference: str) -> Response:
         content = render(
             "bots/_at_ticket.html",
             guide=_guide(project.id, project.key),
-            quiet_since=stalled_bots.silent_since(actor(), ticket.id),
+            stalled_since=stalled_bots.stalled_since(actor(), ticket.id),
             ticket=read.ticket_by_id(ticket.id),
             project=project,
             used=bot_activity.used_on(actor(), ticket.id),
@@ -106,7 +106,7 @@ def _show_bot(username: str, form: Form, *, status: int = 200) -> Response:
         writes=writes,
         refused=refused,
         bars=_bars(work),
-        is_quiet=stalled_bots.is_stalled,
+        is_stalled=stalled_bots.is_stalled,
         reference=reference,
         tested=tested,
         status=status,

@@ -42,7 +42,7 @@ def _written(look: _CardKey) -> Markup:
 
 
 def card_html(card: Card) -> Markup:
-    ages = tuple(ago(at) for at in (card["touched_at"], card["quiet_since"]) if at)
+    ages = tuple(ago(at) for at in (card["touched_at"], card["stalled_since"]) if at)
     return _written(_CardKey(card, card["look"], iso(now_ms())[:10], ages))
 
 
