@@ -22,8 +22,6 @@ from app.tickets.models import Ticket
 
 EVENTS = select(AuditEvent, AuditEvent.id, AuditEvent.created_at)
 _ACTIVITY = EVENTS.where(AuditEvent.category == Category.ACTIVITY.value)
-# The filters of the audit log that compare a column with a value.
-EQUAL = ("actor_user_id", "event_type", "category", "project_id", "ticket_id", "request_id")
 # The ends of a relation, as payloads name them.
 ENDS = ("source", "target")
 # The status of a tool call; ``result_status`` has the code of the error instead.
@@ -109,23 +107,25 @@ def list_events(
     *,
     limit: int,
     cursor: str | None,
-    since: int | None = None,
-    until: int | None = None,
-    event_types: Sequence[str] | None = None,
-    **equal: str | None,
+    **filters: Any,
 ) -> Page:
-    """The audit log, newest first, filtered by milliseconds, event types and equal columns."""
-    conditions = matching(since, until, event_types, **equal)
-    return _page(actor, EVENTS.where(*conditions), limit=limit, cursor=cursor)
+    """The audit log, newest first, with the filters of ``matching``."""
+    return _page(actor, EVENTS.where(*matching(**filters)), limit=limit, cursor=cursor)
 
 
 def matching(
+    *,
     since: int | None = None,
     until: int | None = None,
     event_types: Sequence[str] | None = None,
-    **equal: str | None,
+    actor_user_id: str | None = None,
+    event_type: str | None = None,
+    category: str | None = None,
+    project_id: str | None = None,
+    ticket_id: str | None = None,
+    request_id: str | None = None,
 ) -> list[ColumnElement[bool]]:
-    """The filters of ``list_events`` as conditions."""
+    """The filters of the audit log as conditions; times are in milliseconds."""
     conditions: list[ColumnElement[bool]] = []
     if since is not None:
         conditions.append(AuditEvent.created_at >= since)
@@ -133,8 +133,15 @@ def matching(
         conditions.append(AuditEvent.created_at <= until)
     if event_types is not None:
         conditions.append(AuditEvent.event_type.in_(event_types))
-    given = [name for name in EQUAL if equal.get(name) is not None]
-    return [*conditions, *(getattr(AuditEvent, name) == equal[name] for name in given)]
+    equal = (
+        (AuditEvent.actor_user_id, actor_user_id),
+        (AuditEvent.event_type, event_type),
+        (AuditEvent.category, category),
+        (AuditEvent.project_id, project_id),
+        (AuditEvent.ticket_id, ticket_id),
+        (AuditEvent.request_id, request_id),
+    )
+    return [*conditions, *(column == value for column, value in equal if value is not None)]
 
 
 @operation(Access.HUMAN)

@@ -5,6 +5,7 @@ from urllib.parse import quote
 
 import pytest
 
+from app.activity.service import matching
 from app.core import ids
 from tests.support.statements import statements
 from tests.support.story import (
@@ -231,3 +232,8 @@ def test_a_page_costs_the_same_queries_however_long_it_is(app, cast):
         short = len(seen)
         ok(cast.ada.get("/audit?limit=20"))
     assert 0 < short == len(seen) - short
+
+
+def test_a_misspelled_filter_does_not_show_the_whole_log():
+    with pytest.raises(TypeError):
+        matching(actor="0")
