@@ -14,14 +14,13 @@ from app.audit.event_types import EVENTS
 from app.audit.models import AuditEvent
 from app.commands import messages
 from app.core.actor import SYSTEM
-from app.core.ids import as_uuid
+from app.core.ids import NIL_ID, as_uuid
 from app.database.session import AnySelect, reading, session
 from app.http.current import current_settings
 from app.jobs import verifying
 from app.jobs.checkpointing import FILE, make
 
 BATCH = 500
-FIRST = "00000000-0000-0000-0000-000000000000"
 # Another process may commit an event after this one commits a later id, so each poll rereads these.
 OVERLAP = 1_000
 POLL_SECONDS = 1.0
@@ -60,7 +59,7 @@ def _print(rows: Any) -> None:
 @TYPE
 def export(event_type: str | None) -> None:
     """Print all events, oldest first."""
-    events, after = _events(event_type), FIRST
+    events, after = _events(event_type), NIL_ID
     while True:
         with reading():
             rows = session.scalars(

@@ -13,6 +13,8 @@ from contextvars import ContextVar
 from app.core.clock import now_ms
 
 UUID_PATTERN = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+# Below all ids, and the id of no row.
+NIL_ID = "00000000-0000-0000-0000-000000000000"
 DISPLAY_ID_PATTERN = re.compile(r"[A-Z][A-Z0-9]{1,9}-[0-9]{1,18}")
 
 _COUNTER_LIMIT = 1 << 12

@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Table, false, or_, select
 
 from app.accounts.models import User
 from app.core.clock import iso
+from app.core.ids import NIL_ID
 from app.projects.models import Label, Project, WorkflowState
 from app.sticky_notes.models import StickyNote
 from app.tickets.models import (
@@ -86,7 +87,7 @@ def _in_batches(
     *conditions: ColumnElement[bool],
 ) -> Iterator[File]:
     table: Table = model.__table__
-    after = "00000000-0000-0000-0000-000000000000"
+    after = NIL_ID
     while True:
         with reading() as connection:
             statement = select(table).where(table.c.id > after, *conditions)

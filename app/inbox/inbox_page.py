@@ -16,7 +16,7 @@ from app.activity.sentences import as_mapping
 from app.audit.receipt_answers import with_answers
 from app.core.actor import Actor
 from app.core.errors import Conflict, DomainError, Gone, InvalidField, NotFound
-from app.core.ids import as_uuid
+from app.core.ids import NIL_ID, as_uuid
 from app.core.text import normalize_newlines
 from app.database.session import reading
 from app.inbox import home as home_verbs
@@ -148,7 +148,7 @@ def excerpt(body: str, mention: re.Pattern[str]) -> tuple[str, bool]:
 @pages.get("/inbox/newest")
 def newest() -> Response:
     """The newest news since an event, for a notification of the browser; 204 without any."""
-    after = as_uuid(request.args.get("after", "")) or verbs.BEFORE_ALL
+    after = as_uuid(request.args.get("after", "")) or NIL_ID
     with reading():
         found = verbs.news(actor(), limit=1, cursor=None, after=after).data
         if not found:

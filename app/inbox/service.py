@@ -62,8 +62,6 @@ CLAIMS_AMONG = 2000
 EVENTS_PER_TICKET = 5
 # The last use of a token is written up to a minute late (``accounts/identity.py``).
 AT_WORK_MS = 2 * MINUTE_MS
-# Sorts before every event id.
-BEFORE_ALL = "00000000-0000-0000-0000-000000000000"
 # Events that are no news to anyone.
 IGNORED = ("ticket.watcher_added", "ticket.watcher_removed")
 
@@ -106,7 +104,7 @@ def _read(actor: Actor) -> _Read:
     marker = personal.marker(actor, SUBJECT)
     oldest = now_ms() - DAYS * DAY_MS
     if marker is None:
-        return _Read(oldest, oldest, BEFORE_ALL)
+        return _Read(oldest, oldest, ids.NIL_ID)
     return _Read(oldest, max(oldest, ids.created_ms(marker.event_id)), marker.event_id)
 
 
@@ -281,7 +279,7 @@ def _with_events(
         .where(
             AuditEvent.ticket_id == group.ticket_id,
             is_news(actor, read.oldest),
-            AuditEvent.id > (BEFORE_ALL if with_read else group.marker),
+            AuditEvent.id > (ids.NIL_ID if with_read else group.marker),
             *([] if until is None else [AuditEvent.id > after, AuditEvent.created_at <= until]),
         )
         .order_by(*newest_first)

@@ -42,7 +42,6 @@ LATE_MS = DAY_MS
 BATCH = 10_000
 PAUSE_SECONDS = 0.02
 FILE = "audit_checkpoints.jsonl"
-FIRST_ID = "00000000-0000-0000-0000-000000000000"
 
 
 class Checkpointer:
@@ -131,7 +130,7 @@ def _start(*, is_deep: bool) -> str:
         statement.order_by(AuditCheckpoint.last_event_id.desc()).limit(1)
     ).first()
     if last_id is None:
-        return FIRST_ID
+        return ids.NIL_ID
     return id_at(ids.created_ms(last_id) - (LATE_MS if is_deep else LOOK_BACK_MS))
 
 

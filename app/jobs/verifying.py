@@ -15,7 +15,7 @@ from app.audit.models import AuditEvent
 from app.core import ids
 from app.database.session import reading, session
 from app.jobs import messages
-from app.jobs.checkpointing import FIRST_ID, LATE_MS
+from app.jobs.checkpointing import LATE_MS
 
 # Checkpoints that are read at once.
 BATCH = 20
@@ -97,7 +97,7 @@ class _Coverage:
 
 def _stored_ids() -> Iterator[str]:
     """All ids in their order; needs a unit of work at each step."""
-    after = FIRST_ID
+    after = ids.NIL_ID
     while True:
         statement = select(AuditEvent.id).where(AuditEvent.id > after).order_by(AuditEvent.id)
         batch = session.scalars(statement.limit(IDS_READ)).all()

@@ -10,6 +10,7 @@ from functools import partial
 
 from sqlalchemy import func, select, text
 
+from app.core.ids import NIL_ID
 from app.database.session import is_postgresql, reading, run_write, session
 from app.search import index
 from app.search.documents import DocumentKind, SearchDoc, SearchDocument
@@ -18,8 +19,6 @@ from app.search.sources import HitSource, source_of, sources
 log = logging.getLogger(__name__)
 
 BATCH = 200
-# Less than all ids.
-FIRST = "00000000-0000-0000-0000-000000000000"
 
 
 def total() -> int:
@@ -45,7 +44,7 @@ def reindex() -> Iterator[int]:
     Documents of all kinds come in the order of their creation, so that an index that was lost gets
     its order back.
     """
-    after = FIRST
+    after = NIL_ID
     while True:
         indexed, after = run_write(partial(_index_step, after))
         if not indexed:

@@ -12,7 +12,7 @@ from app.accounts.models import User
 from app.accounts.users import list_users
 from app.activity import messages
 from app.core.clock import DAY_MS, HOUR_MS, now_ms
-from app.core.ids import as_uuid
+from app.core.ids import NIL_ID, as_uuid
 from app.database.session import session
 from app.web.guard import actor
 
@@ -25,8 +25,6 @@ SPANS: dict[str, tuple[int | None, str]] = {
     "30d": (30 * DAY_MS, messages.LAST_MONTH),
     "all": (None, messages.ALL_TIME),
 }
-# The filter value that stands for an unknown name; it matches no row.
-NO_ID = "00000000-0000-0000-0000-000000000000"
 # People and bots in a menu; the address takes any username.
 MAX_USERS = 200
 MAX_OPTIONS_WITHOUT_SEARCH = 8
@@ -100,11 +98,11 @@ def people_offered() -> list[dict[str, Any]]:
 
 
 def user_id(username: str) -> str:
-    return session.scalar(select(User.id).where(User.username == username.lower())) or NO_ID
+    return session.scalar(select(User.id).where(User.username == username.lower())) or NIL_ID
 
 
 def known_uuid(sent: str) -> str:
-    return as_uuid(sent) or NO_ID
+    return as_uuid(sent) or NIL_ID
 
 
 def read_filters(*names: str) -> dict[str, str]:

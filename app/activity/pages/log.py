@@ -11,7 +11,6 @@ from sqlalchemy import select
 
 from app.activity import bot_review, messages, service
 from app.activity.pages.audit_filters import (
-    NO_ID,
     Menu,
     Option,
     address,
@@ -32,7 +31,7 @@ from app.audit.receipt_answers import answered_receipt
 from app.core.actor import Actor
 from app.core.clock import DAY_MS, iso, now_ms
 from app.core.errors import InvalidField
-from app.core.ids import is_display_id
+from app.core.ids import NIL_ID, is_display_id
 from app.core.lanes import Lane, require
 from app.database.session import reading, session
 from app.projects.models import Project
@@ -206,7 +205,7 @@ def _arguments(filters: dict[str, str]) -> dict[str, Any]:
         arguments["actor_user_id"] = user_id(filters["actor"])
     if "project" in filters:
         project_id = select(Project.id).where(Project.key == filters["project"].upper())
-        arguments["project_id"] = session.scalar(project_id) or NO_ID
+        arguments["project_id"] = session.scalar(project_id) or NIL_ID
     if "ticket" in filters:
         arguments["ticket_id"] = _ticket_id(filters["ticket"])
     if "request_id" in filters:
@@ -223,7 +222,7 @@ def _is_of_type(name: str, pattern: str) -> bool:
 def _ticket_id(reference: str) -> str:
     if is_display_id(reference.upper()):
         ticket_id = select(Ticket.id).where(Ticket.display_id == reference.upper())
-        return session.scalar(ticket_id) or NO_ID
+        return session.scalar(ticket_id) or NIL_ID
     return known_uuid(reference)
 
 
