@@ -65,9 +65,16 @@ URL_TOO_LONG = "The URL is too long."
 HEADERS_TOO_LONG = "The headers are too long."
 NOT_HTTP = "This is not a valid HTTP request."
 HOST_NOT_ALLOWED = "This host name is not allowed. Add it to BASE_URL or ALLOWED_HOSTS."
+WENT_WRONG = "Something went wrong on our side."
+FILE_NOT_STORED = "The file cannot be stored. The disk may be full."
 BODY_TIMED_OUT = "Timed out waiting for the request body."
 METHOD_NOT_ALLOWED = "This method is not allowed."
 UNAVAILABLE = "The service is temporarily unavailable. Try again shortly."
+
+
+def send_content_type(content_type: str) -> str:
+    return f"Send Content-Type: {content_type}."
+
 
 # JSON and texts
 NOT_UTF8 = "The body is not UTF-8."
@@ -94,3 +101,17 @@ def blank(field: str) -> str:
 
 def not_a_color(field: str) -> str:
     return f"{field} must be a color such as #64748b."
+
+
+# Values that are not of their type
+NOT_A_STRING = "This must be a string."
+NOT_AN_INTEGER = "This must be an integer."
+NOT_A_BOOLEAN = "This must be true or false."
+NOT_AN_ARRAY = "This must be an array."
+NOT_AN_OBJECT = "This must be an object."
+NOT_A_DATE = "This must be a date such as 2026-11-20."
+NOT_A_TIME = "This must be a time such as 2026-11-20T19:23:58Z."
+
+
+def not_one_of(words: str) -> str:
+    return f"This must be one of: {words}."

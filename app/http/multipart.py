@@ -14,6 +14,7 @@ from werkzeug.exceptions import RequestEntityTooLarge
 from werkzeug.sansio.multipart import Data, Epilogue, Field, File, MultipartDecoder, NeedData
 
 from app.core.errors import InvalidField, RequestTooLarge, Unavailable, one_error
+from app.core.messages import FILE_NOT_STORED, send_content_type
 from app.http import messages
 
 FORM_TYPE = "multipart/form-data"
@@ -71,7 +72,7 @@ def receive_form(request: Request, folder: Path, most_bytes: int) -> Iterator[Mu
     Unavailable where there is no room.
     """
     if request.mimetype != FORM_TYPE:
-        raise one_error(["body"], messages.send_content_type(FORM_TYPE), "content_type")
+        raise one_error(["body"], send_content_type(FORM_TYPE), "content_type")
     boundary = request.mimetype_params.get("boundary", "")
     if not boundary.isascii() or not 0 < len(boundary) <= _MAX_BOUNDARY_LENGTH:
         raise _malformed()
@@ -79,7 +80,7 @@ def receive_form(request: Request, folder: Path, most_bytes: int) -> Iterator[Mu
     try:
         yield reader.read(_chunks(request, most_bytes), boundary.encode())
     except OSError as error:
-        raise Unavailable(messages.FILE_NOT_STORED) from error
+        raise Unavailable(FILE_NOT_STORED) from error
     finally:
         reader.close()
 

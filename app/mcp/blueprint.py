@@ -18,6 +18,7 @@ from app.audit.service import record_refusal
 from app.config import Settings
 from app.core.actor import Actor
 from app.core.errors import InvalidCredentials, RequestTooLarge, Unavailable
+from app.core.messages import send_content_type
 from app.database.failures import is_outage
 from app.database.session import reading
 from app.http.current import current_g, current_request, current_settings, read_body
@@ -125,7 +126,7 @@ def _parse(request: Request, raw: bytes) -> ParsedRequest:
 
 def _check_types(request: Request) -> None:
     if request.mimetype != JSON:
-        raise ProtocolError(INVALID_REQUEST, messages.send_content_type(JSON), status=415)
+        raise ProtocolError(INVALID_REQUEST, send_content_type(JSON), status=415)
     if not _accepts_json(request.headers.get("Accept", "")):
         raise ProtocolError(INVALID_REQUEST, messages.send_accept(JSON), status=406)
 

@@ -5,10 +5,6 @@ ORIGIN_NOT_ALLOWED = "This origin is not allowed."
 USE_POST = "Use POST."
 
 
-def send_content_type(content_type: str) -> str:
-    return f"Send Content-Type: {content_type}."
-
-
 def send_accept(content_type: str) -> str:
     return f"Send Accept: {content_type}."
 
@@ -63,8 +59,6 @@ def unknown_tool(name: str) -> str:
     return f"Unknown tool: {name[:128]}"
 
 
-WENT_WRONG = "Something went wrong on our side."
-
 # Where to find what was not found
 FIND_TICKETS = "Find tickets with search or list_tickets."
 FIND_PROJECTS = "list_projects shows the projects you can use."
@@ -98,17 +92,6 @@ def limit_range(least: int, most: int) -> str:
     return f"limit must be {least} to {most}."
 
 
-def not_one_of(allowed: str) -> str:
-    return f"This must be one of: {allowed}."
-
-
-NOT_A_STRING = "This must be a string."
-NOT_AN_INTEGER = "This must be an integer."
-NOT_A_BOOLEAN = "This must be true or false."
-NOT_AN_ARRAY = "This must be an array."
 NOT_STRINGS = "This must be an array of strings."
 NOT_AN_EDIT = "Each edit must be an object with find and replace."
 EDIT_NOT_STRINGS = "find and replace must be strings."
-NOT_AN_OBJECT = "This must be an object."
-NOT_A_DATE = "This must be a date such as 2026-11-20."
-NOT_A_TIME = "This must be a time such as 2026-11-20T19:23:58Z."

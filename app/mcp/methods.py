@@ -15,6 +15,7 @@ from app.core.clock import iso
 from app.core.errors import DomainError, InvalidCredentials, InvalidField, NotFound, Unavailable
 from app.core.lanes import require
 from app.core.logs import scrub
+from app.core.messages import WENT_WRONG
 from app.core.waiting import NewsAwaited
 from app.database import idempotency, pagination
 from app.database.session import reading, run_write
@@ -298,7 +299,7 @@ class Invocation:
             return tool_result(body, is_error=True)
         except Exception:
             log.exception("a tool failed", extra={"tool": self.name})
-            status, message = "server.internal", messages.WENT_WRONG
+            status, message = "server.internal", WENT_WRONG
             return tool_result({"error": {"code": status, "message": message}}, is_error=True)
         finally:
             if self.actor.is_bot:

@@ -18,6 +18,7 @@ from typing import Any
 
 import orjson
 
+from app.core import messages as core_messages
 from app.core.errors import Details, InvalidField, RequestInvalid
 from app.mcp import messages
 
@@ -283,13 +284,13 @@ def _read(parameter: Parameter, value: Any, arguments: dict[str, Any]) -> None:
     for word in read if isinstance(read, list) else [read]:
         if parameter.choices and word not in parameter.choices:
             allowed = ", ".join(parameter.choices)
-            raise _InvalidArgument(messages.not_one_of(allowed), "invalid_value")
+            raise _InvalidArgument(core_messages.not_one_of(allowed), "invalid_value")
     arguments[parameter.name] = parameter.meaning(read) if isinstance(read, str) else read
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise _InvalidArgument(messages.NOT_A_STRING)
+        raise _InvalidArgument(core_messages.NOT_A_STRING)
     return value
 
 
@@ -299,7 +300,7 @@ def _integer(value: Any) -> int:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):
-        raise _InvalidArgument(messages.NOT_AN_INTEGER)
+        raise _InvalidArgument(core_messages.NOT_AN_INTEGER)
     return value
 
 
@@ -307,7 +308,7 @@ def _flag(value: Any) -> bool:
     if isinstance(value, str) and value.lower() in ("true", "false"):
         return value.lower() == "true"
     if not isinstance(value, bool):
-        raise _InvalidArgument(messages.NOT_A_BOOLEAN)
+        raise _InvalidArgument(core_messages.NOT_A_BOOLEAN)
     return value
 
 
@@ -316,9 +317,9 @@ def _list(value: Any) -> list[Any]:
         try:
             value = orjson.loads(value)
         except orjson.JSONDecodeError as error:
-            raise _InvalidArgument(messages.NOT_AN_ARRAY) from error
+            raise _InvalidArgument(core_messages.NOT_AN_ARRAY) from error
     if not isinstance(value, list):
-        raise _InvalidArgument(messages.NOT_AN_ARRAY)
+        raise _InvalidArgument(core_messages.NOT_AN_ARRAY)
     return value
 
 
@@ -347,7 +348,7 @@ def _objects(parameter: Parameter, value: Any) -> list[dict[str, Any]]:
     for number, item in enumerate(_list(value)):
         place = f"{parameter.name}[{number}]"
         if not isinstance(item, dict):
-            problems.append(_problem(place, messages.NOT_AN_OBJECT, "invalid_type"))
+            problems.append(_problem(place, core_messages.NOT_AN_OBJECT, "invalid_type"))
             continue
         try:
             read.append(load(parameter.fields, item))
@@ -368,7 +369,7 @@ def _day(value: Any) -> str:
         if date.fromisoformat(_text(value)).isoformat() != value:
             raise ValueError(value)
     except ValueError as error:
-        text = messages.NOT_A_DATE
+        text = core_messages.NOT_A_DATE
         raise _InvalidArgument(text, "invalid_value") from error
     return str(value)
 
@@ -382,7 +383,7 @@ def _moment(value: Any) -> int:
             raise ValueError(value)
         return int(moment.timestamp() * 1000)
     except (ValueError, OverflowError) as error:
-        text = messages.NOT_A_TIME
+        text = core_messages.NOT_A_TIME
         raise _InvalidArgument(text, "invalid_value") from error
 
 

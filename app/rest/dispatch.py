@@ -26,6 +26,7 @@ from app.core.errors import (
 )
 from app.core.etag import matches
 from app.core.lanes import Lane, require
+from app.core.messages import send_content_type
 from app.database import idempotency
 from app.database.session import reading, run_write, session
 from app.http.current import (
@@ -219,7 +220,7 @@ class Exchange:
         if not self.raw:
             return {}
         if self.request.mimetype != "application/json":
-            raise one_error(["body"], messages.SEND_JSON, "content_type")
+            raise one_error(["body"], send_content_type("application/json"), "content_type")
         try:
             return json_parsing.loads(self.raw)
         except json_parsing.JsonInvalid as error:

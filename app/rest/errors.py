@@ -10,6 +10,7 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from app.core import errors
 from app.core.ids import request_id
+from app.core.messages import WENT_WRONG
 from app.database.failures import is_outage
 from app.http.flask_app import FAILED
 from app.rest import messages
@@ -81,7 +82,7 @@ def install(app: Flask, page: ErrorPage) -> None:
             return answer(errors.Unavailable())
         log.exception("unhandled exception")
         details: dict[str, Any] | None = {"trace_id": request_id.get()} if app.debug else None
-        return answer(Internal(messages.WENT_WRONG, details))
+        return answer(Internal(WENT_WRONG, details))
 
     app.register_error_handler(errors.DomainError, on_domain_error)
     app.register_error_handler(HTTPException, on_http_error)

@@ -14,6 +14,16 @@ from marshmallow import EXCLUDE, RAISE, Schema, ValidationError, fields
 
 from app.core.errors import Details, InvalidField, RequestInvalid
 from app.core.ids import as_uuid
+from app.core.messages import (
+    NOT_A_BOOLEAN,
+    NOT_A_DATE,
+    NOT_A_STRING,
+    NOT_A_TIME,
+    NOT_AN_ARRAY,
+    NOT_AN_INTEGER,
+    NOT_AN_OBJECT,
+    not_one_of,
+)
 from app.database.pagination import DEFAULT_LIMIT
 from app.rest import messages
 
@@ -59,7 +69,7 @@ class _Messages:
 
 def _string(value: Any) -> str:
     if not isinstance(value, str):
-        raise _invalid(messages.NOT_A_STRING)
+        raise _invalid(NOT_A_STRING)
     return value
 
 
@@ -75,7 +85,7 @@ class Whole(_Messages, fields.Integer):
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int):
-            raise _invalid(messages.NOT_AN_INTEGER)
+            raise _invalid(NOT_AN_INTEGER)
         return value
 
 
@@ -84,7 +94,7 @@ class Flag(_Messages, fields.Boolean):
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> bool:
         if not isinstance(value, bool):
-            raise _invalid(messages.NOT_A_BOOLEAN)
+            raise _invalid(NOT_A_BOOLEAN)
         return value
 
 
@@ -109,7 +119,7 @@ class Choice(_Messages, fields.String):
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> str:
         word = _string(value)
         if word not in self.words:
-            raise _invalid(messages.not_one_of(", ".join(self.words)), "invalid_value")
+            raise _invalid(not_one_of(", ".join(self.words)), "invalid_value")
         return word
 
 
@@ -122,7 +132,7 @@ class Day(_Messages, fields.Date):
                 raise ValueError(value)
             date.fromisoformat(value)
         except ValueError as error:
-            raise _invalid(messages.NOT_A_DATE, "invalid_value") from error
+            raise _invalid(NOT_A_DATE, "invalid_value") from error
         return value
 
 
@@ -131,7 +141,7 @@ class Items(_Messages, fields.List[Any]):
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> list[Any]:
         if not isinstance(value, list):
-            raise _invalid(messages.NOT_AN_ARRAY)
+            raise _invalid(NOT_AN_ARRAY)
         if len(value) > MAX_ITEMS:
             raise _invalid(messages.too_many(MAX_ITEMS), "too_long")
         items: list[Any] = super()._deserialize(value, attr, data, **kwargs)
@@ -144,7 +154,7 @@ class QueryInteger(Whole):
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> int:
         match = _INTEGER.fullmatch(value) if isinstance(value, str) else None
         if match is None:
-            raise _invalid(messages.NOT_AN_INTEGER)
+            raise _invalid(NOT_AN_INTEGER)
         sign, digits = match[1], match[2].lstrip("0") or "0"
         return int(sign + (digits if len(digits) <= _DIGITS else "9" * _DIGITS))
 
@@ -154,7 +164,7 @@ class QueryFlag(Flag):
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> bool:
         if value not in ("true", "false"):
-            raise _invalid(messages.NOT_A_BOOLEAN, "invalid_value")
+            raise _invalid(NOT_A_BOOLEAN, "invalid_value")
         return bool(value == "true")
 
 
@@ -173,7 +183,7 @@ class Timestamp(_Messages, fields.DateTime):
         try:
             return _milliseconds(_string(value), round_up=self.round_up)
         except ValueError as error:
-            raise _invalid(messages.NOT_A_TIME, "invalid_value") from error
+            raise _invalid(NOT_A_TIME, "invalid_value") from error
 
 
 def _milliseconds(text: str, *, round_up: bool) -> int:
@@ -203,7 +213,7 @@ class StrictSchema(Schema):
 
     error_messages = {
         "unknown": Problem(messages.NOT_KNOWN, "unknown_field"),
-        "type": Problem(messages.NOT_AN_OBJECT_FIELD, "invalid_type"),
+        "type": Problem(NOT_AN_OBJECT, "invalid_type"),
     }
 
     # Fields of the resource that a PATCH may not change.

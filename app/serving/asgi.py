@@ -23,10 +23,10 @@ from app.config import Settings
 from app.core import ids
 from app.core.errors import DomainError, RateLimited, Unavailable
 from app.core.lanes import LONG_THREADS, Lane, LaneRequired, run
+from app.core.messages import WENT_WRONG
 from app.core.waiting import Waiting, run_waiting
 from app.http.multipart import FRAME_BYTES, is_upload
 from app.jobs.scheduler import Jobs
-from app.serving import messages
 from app.serving.client_limits import UNREAD_SECONDS, ClientLimits
 from app.serving.uploads import BodyLimit, ClientLeft, FailedBody, Receive, receive_body
 from app.serving.waiting import WaitingRequests, wait_for_disconnect
@@ -146,7 +146,7 @@ class Application:
             return
         except Exception:
             log.exception("a request was not answered")
-            response = refusal(DomainError(messages.WENT_WRONG))
+            response = refusal(DomainError(WENT_WRONG))
         if isinstance(body, FailedBody):
             # The rest of the body would be read as the next request.
             response.headers.append(CLOSE)

@@ -1,10 +1,6 @@
-"""What the server says while it starts, and to clients that it cannot serve."""
-
-WENT_WRONG = "Something went wrong on our side."
-FILE_NOT_STORED = "The file cannot be stored. The disk may be full."
+"""What the server says while it starts."""
 
 
-# Starting
 def log_in_as(username: str, password: str) -> str:
     return f"Log in as {username} with the password {password}"
 

@@ -19,7 +19,7 @@ from app.core.errors import (
     RequestTooLarge,
     Unavailable,
 )
-from app.serving import messages
+from app.core.messages import FILE_NOT_STORED
 from app.serving.wsgi import Message
 
 # An upload that takes longer counts as slow.
@@ -84,7 +84,7 @@ async def receive_body(
     except (RateLimited, RequestTooLarge) as refused:
         error = refused
     except OSError:
-        error = Unavailable(messages.FILE_NOT_STORED)
+        error = Unavailable(FILE_NOT_STORED)
     except BaseException:
         await upload.close()
         raise
