@@ -92,7 +92,7 @@ def issue_link(
     Conflict ``invariant_violation`` for oneself and the deactivated, and, ``by_mail``, for whom no
     mail may be sent to.
     """
-    user = users.human(user_id)
+    user = user_refs.find_human(user_id)
     credentials.lock_exclusive(user.id)
     session.refresh(user)
     if user.id == actor.user_id:

@@ -82,7 +82,7 @@ def list_own(actor: Actor, *, limit: int, cursor: str | None) -> Page:
 @operation(Access.HUMAN)
 def list_of(actor: Actor, user_id: str, *, limit: int, cursor: str | None) -> Page:
     """The passkeys of anyone, newest first; raises NotFound."""
-    return _listed(_person(user_id).id, limit, cursor)
+    return _listed(user_refs.find_human(user_id).id, limit, cursor)
 
 
 @operation(Access.HUMAN)
@@ -267,15 +267,8 @@ def remove_all_of(actor: Actor, /, user_id: str) -> int:
     return len(own)
 
 
-def _person(user_id: str) -> User:
-    user = user_refs.find(user_id)
-    if user is None or user.is_bot:
-        raise NotFound("user", user_id)
-    return user
-
-
 def _somebody_else(actor: Actor, user_id: str) -> User:
-    user = _person(user_id)
+    user = user_refs.find_human(user_id)
     if user.id == actor.user_id:
         raise Conflict("invariant_violation", messages.REMOVE_OWN_PASSKEYS_IN_PROFILE)
     credentials.lock_exclusive(user.id)

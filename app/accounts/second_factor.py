@@ -19,7 +19,7 @@ from app.config import Settings
 from app.core import text
 from app.core.actor import Access, Actor, ActorKind, Peer, operation
 from app.core.clock import MINUTE_MS, now_ms
-from app.core.errors import Conflict, InvalidField, NotFound
+from app.core.errors import Conflict, InvalidField
 from app.database import encryption
 from app.database.encryption import SecretColumn
 from app.database.session import reading, run_write, session
@@ -214,9 +214,7 @@ def reset(actor: Actor, /, user_id: str) -> None:
 
     Raises NotFound (bots too), Conflict ``invariant_violation`` for oneself or where it is off.
     """
-    user = user_refs.find(user_id)
-    if user is None or user.is_bot:
-        raise NotFound("user", user_id)
+    user = user_refs.find_human(user_id)
     if user.id == actor.user_id:
         message = messages.TURN_OFF_TOTP_IN_PROFILE
         raise Conflict("invariant_violation", message)

@@ -9,13 +9,21 @@ from sqlalchemy import ColumnElement, bindparam, exists, func, or_, select
 from app.accounts import messages
 from app.accounts.builders import UserSummary, user_summary
 from app.accounts.models import BotToken, ProviderIdentity, User
-from app.core.errors import InvalidField
+from app.core.errors import InvalidField, NotFound
 from app.database.session import Prepared, by_id, session
 
 
 def find(user_id: str) -> User | None:
     """The user of this id, of any kind and state; None also for text that is no id."""
     return by_id(User, user_id)
+
+
+def find_human(user_id: str) -> User:
+    """The human of this id, in any state; raises NotFound, for bots too."""
+    user = find(user_id)
+    if user is None or user.is_bot:
+        raise NotFound("user", user_id)
+    return user
 
 
 def can_log_in() -> ColumnElement[bool]:

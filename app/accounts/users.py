@@ -26,7 +26,7 @@ from app.config import Settings
 from app.core import text
 from app.core.actor import Access, Actor, Peer, operation
 from app.core.clock import now_ms
-from app.core.errors import Conflict, NotFound, PasswordUnchanged
+from app.core.errors import Conflict, PasswordUnchanged
 from app.database.locks import Lock, acquire
 from app.database.pagination import Page, page
 from app.database.session import reading, run_write, session
@@ -173,7 +173,7 @@ def update_user(
     for an email address in use.
     """
     with reading():
-        username = human(user_id).username
+        username = user_refs.find_human(user_id).username
     if "display_name" in fields:
         fields["display_name"] = text.line(fields["display_name"], "display_name")
     if fields.get("email") is not None:
@@ -194,7 +194,7 @@ def _update(
     if deactivates:
         # Two humans who deactivate each other take turns.
         acquire(Lock.LAST_ACTIVE_HUMAN)
-    user = human(user_id)
+    user = user_refs.find_human(user_id)
     credentials.lock_exclusive(user.id)
     session.refresh(user)
     sessions.confirm(actor)
@@ -238,14 +238,6 @@ def _another_is_active(actor: Actor, user_id: str) -> bool:
         or_(user_refs.can_log_in(), User.id == actor.user_id),
     )
     return bool(session.scalar(select(others)))
-
-
-def human(user_id: str) -> User:
-    """A human by id; raises NotFound, for bots too."""
-    user = user_refs.find(user_id)
-    if user is None or user.is_bot:
-        raise NotFound("user", user_id)
-    return user
 
 
 def set_password(user: User, hashed: str) -> None:

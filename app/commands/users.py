@@ -6,7 +6,7 @@ from typing import Any
 import click
 from sqlalchemy import delete, select
 
-from app.accounts import emails, invitations, names, passkeys, second_factor
+from app.accounts import emails, invitations, names, passkeys, second_factor, user_refs
 from app.accounts import users as verbs
 from app.accounts.models import LoginBucket, User, UserType
 from app.accounts.throttle import LIMIT, SITE_LIMIT, WINDOW_MS, Bucket, buckets_of
@@ -101,7 +101,7 @@ def set_email(username: str, email: str | None, confirmed: bool) -> None:
     if confirmed:
         # The address may be the same as before.
         user_id = _human_id(username)
-        run_write(lambda: emails.confirm(SYSTEM, verbs.human(user_id)))
+        run_write(lambda: emails.confirm(SYSTEM, user_refs.find_human(user_id)))
     click.echo(messages.email_changed(username, is_set=bool(email)))
 
 
