@@ -5,7 +5,6 @@ when it comes back.
 """
 
 import base64
-import ipaddress
 import os
 from dataclasses import astuple, dataclass
 from urllib.parse import urlsplit
@@ -17,12 +16,12 @@ from app.accounts.used_tokens import use_once
 from app.config import Settings
 from app.core.clock import MINUTE_MS, now_ms
 from app.core.errors import Forbidden
+from app.core.own_address import LOCALHOST, PORTS, is_ip
 from app.database import encryption
 
 LIFETIME_MS = 5 * MINUTE_MS
 CHALLENGE_BYTES = 32
 _CONTEXT = "passkey ceremony"
-_PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,26 +57,18 @@ def site_of(settings: Settings) -> Site | None:
     None for any other, since browsers refuse IP addresses and plain http.
     """
     if not settings.has_base_url:
-        return Site("localhost", _origin("http", "localhost", settings.port))
+        return Site(LOCALHOST, _origin("http", LOCALHOST, settings.port))
     parts = urlsplit(settings.base_url)
     host = parts.hostname or ""
-    is_local = host == "localhost" or host.endswith(".localhost")
-    if _is_ip(host) or not (parts.scheme == "https" or is_local):
+    is_local = host == LOCALHOST or host.endswith(f".{LOCALHOST}")
+    if is_ip(host) or not (parts.scheme == "https" or is_local):
         return None
     return Site(host, _origin(parts.scheme, host, parts.port))
 
 
 def _origin(scheme: str, host: str, port: int | None) -> str:
     """As browsers write it: without the usual port."""
-    return f"{scheme}://{host}" + ("" if port in (None, _PORTS[scheme]) else f":{port}")
-
-
-def _is_ip(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
+    return f"{scheme}://{host}" + ("" if port in (None, PORTS[scheme]) else f":{port}")
 
 
 def open_site(settings: Settings) -> Site:

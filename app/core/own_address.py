@@ -39,7 +39,7 @@ def _is_host(own: OwnAddress, header: str) -> bool:
     name = parts[1]
     if own.base_url is not None and name == urlsplit(own.base_url).hostname:
         return True
-    return name == LOCALHOST or _is_ip(name) or name in own.allowed_hosts
+    return name == LOCALHOST or is_ip(name) or name in own.allowed_hosts
 
 
 @lru_cache(maxsize=256)
@@ -50,7 +50,7 @@ def _is_origin(own: OwnAddress, header: str) -> bool:
     if own.base_url is not None:
         return parts == _parts(own.base_url)
     _, name, port = parts
-    return port == own.port and (name == LOCALHOST or _is_ip(name))
+    return port == own.port and (name == LOCALHOST or is_ip(name))
 
 
 def _parts(address: str) -> tuple[str, str, int] | None:
@@ -67,7 +67,7 @@ def _parts(address: str) -> tuple[str, str, int] | None:
     return split.scheme, split.hostname, port if port is not None else PORTS[split.scheme]
 
 
-def _is_ip(host: str) -> bool:
+def is_ip(host: str) -> bool:
     try:
         ipaddress.ip_address(host)
     except ValueError:

@@ -20,6 +20,7 @@ from urllib3 import BaseHTTPResponse, PoolManager, Timeout
 from urllib3.exceptions import HTTPError, SSLError
 from urllib3.util import parse_url
 
+from app.core.own_address import PORTS
 from app.importing.messages import waiting
 from app.importing.trackers import messages
 from app.webhooks.connecting import trusting
@@ -44,7 +45,6 @@ MAX_REDIRECTS = 3
 PARALLEL_REQUESTS = 4
 MAX_ERROR_LENGTH = 200
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
-_PORTS = {"https": 443, "http": 80}
 _REDIRECTS = frozenset({301, 302, 307, 308})
 
 
@@ -352,7 +352,7 @@ def parsed(content: bytes) -> Any:
 
 
 def _origin(parts: SplitResult) -> tuple[str, str | None, int | None]:
-    return parts.scheme, parts.hostname, parts.port or _PORTS.get(parts.scheme)
+    return parts.scheme, parts.hostname, parts.port or PORTS.get(parts.scheme)
 
 
 def _read(response: BaseHTTPResponse) -> bytes:
