@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from datetime import UTC, datetime, tzinfo
+from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from app.core.clock import now_ms
@@ -71,6 +72,11 @@ def moment(value: str, formats: tuple[str, ...] = (), zone: tzinfo = UTC) -> int
     if time.tzinfo is None:
         time = time.replace(tzinfo=zone)
     return max(0, min(int(time.timestamp() * 1000), now_ms()))
+
+
+def moment_or_none(value: Any) -> int | None:
+    """The time of a tracker's answer; None where it is null or empty."""
+    return moment(str(value)) if value else None
 
 
 def day(value: str, formats: tuple[str, ...] = ()) -> str:

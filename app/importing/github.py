@@ -102,7 +102,7 @@ def _issue(
         raise ValueError(messages.NO_TITLE_GIVEN)
     url = str(entry.get("html_url") or entry.get("url") or "")
     name = name_of(url, number)
-    labels = [_label(label) for label in entry.get("labels") or ()]
+    labels = [label_name(label) for label in entry.get("labels") or ()]
     people = [_login(one) for one in entry.get("assignees") or ()]
     if not people and entry.get("assignee"):
         people = [_login(entry["assignee"])]
@@ -174,7 +174,7 @@ def comment_of(entry: dict[str, Any]) -> IssueComment:
     )
 
 
-def _label(label: Any) -> str:
+def label_name(label: Any) -> str:
     return str(label.get("name") or "") if isinstance(label, dict) else str(label)
 
 

@@ -231,8 +231,8 @@ def _slim_issue(entry: dict[str, Any]) -> dict[str, Any] | None:
         "is_pull": "pull_request" in entry,
         "user": _person(entry.get("user")),
         "assignees": [_person(one) for one in entries(entry.get("assignees"))],
-        "labels": [_name(one) for one in values(entry.get("labels"))],
-        "type": {"name": _name(kind)} if isinstance(kind, dict) else None,
+        "labels": [github.label_name(one) for one in values(entry.get("labels"))],
+        "type": {"name": github.label_name(kind)} if isinstance(kind, dict) else None,
         "milestone": _slim_milestone(milestone) if isinstance(milestone, dict) else None,
         "said": entry.get("comments"),
         "blocked": blocked.get("total_blocked_by") if isinstance(blocked, dict) else 0,
@@ -282,8 +282,8 @@ def _change(entry: dict[str, Any]) -> str:
     rename, milestone = entry.get("rename"), entry.get("milestone")
     old, new = (rename.get("from"), rename.get("to")) if isinstance(rename, dict) else ("", "")
     words = {
-        "labeled": messages.label_added(_name(entry.get("label"))),
-        "unlabeled": messages.label_removed(_name(entry.get("label"))),
+        "labeled": messages.label_added(github.label_name(entry.get("label"))),
+        "unlabeled": messages.label_removed(github.label_name(entry.get("label"))),
         "assigned": messages.assigned(_person(entry.get("assignee"))["login"]),
         "unassigned": messages.unassigned(_person(entry.get("assignee"))["login"]),
         "milestoned": messages.milestone_added(_title_of(milestone)),
@@ -305,10 +305,6 @@ def _title_of(milestone: Any) -> str:
 def _person(person: Any) -> dict[str, str]:
     login = person.get("login") if isinstance(person, dict) else None
     return {"login": str(login or GHOST)}
-
-
-def _name(label: Any) -> str:
-    return str(label.get("name") or "") if isinstance(label, dict) else str(label)
 
 
 def _issues(file: DownloadFile) -> Iterator[dict[str, Any]]:

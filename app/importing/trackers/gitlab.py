@@ -213,9 +213,9 @@ class GitLab:
             links=links,
             comments=comments,
             due_date=dates.day(str(one["due_date"])) if one["due_date"] else None,
-            created_at=_moment(one["created_at"]),
-            updated_at=_moment(one["updated_at"]),
-            closed_at=_moment(one["closed_at"]),
+            created_at=dates.moment_or_none(one["created_at"]),
+            updated_at=dates.moment_or_none(one["updated_at"]),
+            closed_at=dates.moment_or_none(one["closed_at"]),
             origins=tuple(origins),
             where=where,
         )
@@ -306,8 +306,8 @@ def _epic(entry: dict[str, Any], where: str) -> Issue:
         status="closed" if entry["state"] == "closed" else "open",
         kind="epic",
         due_date=entry["due_date"] and dates.day(str(entry["due_date"])),
-        created_at=_moment(entry["created_at"]),
-        updated_at=_moment(entry["updated_at"]),
+        created_at=dates.moment_or_none(entry["created_at"]),
+        updated_at=dates.moment_or_none(entry["updated_at"]),
         where=where,
     )
 
@@ -361,10 +361,6 @@ def _username(person: Any) -> str:
 
 def _at(entry: dict[str, Any]) -> int | None:
     try:
-        return _moment(entry.get("created_at"))
+        return dates.moment_or_none(entry.get("created_at"))
     except (ValueError, OverflowError):
         return None
-
-
-def _moment(value: Any) -> int | None:
-    return dates.moment(str(value)) if value else None

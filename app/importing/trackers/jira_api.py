@@ -295,13 +295,15 @@ class Jira:
                 *(IssueLink(kind, other) for kind, other in one["links"]),
             ),
             comments=tuple(
-                IssueComment(comment["author"], comment["text"], _moment(comment["at"]))
+                IssueComment(
+                    comment["author"], comment["text"], dates.moment_or_none(comment["at"])
+                )
                 for comment in said
             ),
             due_date=dates.day(one["duedate"]) if one["duedate"] else None,
-            created_at=_moment(one["created"]),
-            updated_at=_moment(one["updated"]),
-            closed_at=_moment(one["resolved"]),
+            created_at=dates.moment_or_none(one["created"]),
+            updated_at=dates.moment_or_none(one["updated"]),
+            closed_at=dates.moment_or_none(one["resolved"]),
             closing="" if resolution in ("Unresolved", "Done", "Fixed") else resolution,
             origins=tuple(one["origins"]),
             where=one["key"],
@@ -377,11 +379,7 @@ def _change(item: dict[str, Any]) -> str:
 
 def _past(change: dict[str, Any]) -> PastChange | None:
     try:
-        at = _moment(change["at"])
+        at = dates.moment_or_none(change["at"])
     except (ValueError, OverflowError):
         return None
     return PastChange(at, change["who"], change["what"]) if at is not None else None
-
-
-def _moment(value: str) -> int | None:
-    return dates.moment(value) if value else None

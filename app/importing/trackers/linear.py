@@ -250,9 +250,9 @@ def _issue(
         links=tuple(links),
         comments=comments,
         due_date=dates.day(one["due"]) if one["due"] else None,
-        created_at=_moment(one["created"]),
-        updated_at=_moment(one["updated"]),
-        closed_at=_moment(one["closed"]),
+        created_at=dates.moment_or_none(one["created"]),
+        updated_at=dates.moment_or_none(one["updated"]),
+        closed_at=dates.moment_or_none(one["closed"]),
         closing="canceled" if one["meaning"] == "canceled" else "",
         origins=tuple(origins),
         is_deleted=one["is_trashed"],
@@ -368,10 +368,6 @@ def _slim_change(entry: dict[str, Any], name: str) -> dict[str, Any] | None:
 
 def _at(entry: dict[str, Any]) -> int | None:
     try:
-        return _moment(str(entry.get("createdAt") or ""))
+        return dates.moment_or_none(entry.get("createdAt"))
     except (ValueError, OverflowError):
         return None
-
-
-def _moment(value: str) -> int | None:
-    return dates.moment(value) if value else None
