@@ -120,17 +120,17 @@ def page_seen(page_id: str, revision_number: int) -> list[Shown]:
     return [Shown(of_page(page_id), revision_number)]
 
 
-_reads = cast("Table", BotRead.__table__)
+READS = cast("Table", BotRead.__table__)
 _KEY = (
-    _reads.c.user_id == bindparam("user_id", type_=Id()),
-    _reads.c.subject == bindparam("subject"),
+    READS.c.user_id == bindparam("user_id", type_=Id()),
+    READS.c.subject == bindparam("subject"),
 )
-_SEEN = Prepared(select(_reads.c.version, _reads.c.seen).where(*_KEY))
+_SEEN = Prepared(select(READS.c.version, READS.c.seen).where(*_KEY))
 
 
 def _store(dialect: Any) -> Prepared:
-    inserted = dialect.insert(_reads)
-    new, old = inserted.excluded, _reads.c
+    inserted = dialect.insert(READS)
+    new, old = inserted.excluded, READS.c
     is_later = new.read_at >= old.read_at
     kept = {
         "read_at": case((is_later, new.read_at), else_=old.read_at),
@@ -166,11 +166,11 @@ def store(user_id: str, seen: Shown, *, read_at: int = 0, marks: str = "") -> No
 
 
 _TRIM = Prepared(
-    update(_reads)
-    .where(*_KEY, _reads.c.seen == bindparam("before", type_=Text))
+    update(READS)
+    .where(*_KEY, READS.c.seen == bindparam("before", type_=Text))
     .values(seen=bindparam("after", type_=Text))
 )
-_SET_PART = Prepared(update(_reads).where(*_KEY).values(seen=bindparam("part")))
+_SET_PART = Prepared(update(READS).where(*_KEY).values(seen=bindparam("part")))
 
 
 def store_part(user_id: str, page_id: str, revision: int, part: tuple[int, int, int]) -> None:

@@ -16,8 +16,7 @@ def _partial(*columns: str) -> Index:
 
 
 # What a rewind looks for in the log, beside tickets: few events, so the index costs little.
-INDEXED_TARGETS = "target_kind IN ('wiki_page', 'sticky_note', 'label')"
-_HAS_INDEXED_TARGET = text(INDEXED_TARGETS)
+HAS_INDEXED_TARGET = text("target_kind IN ('wiki_page', 'sticky_note', 'label')")
 _HAS_TICKET = text("ticket_id IS NOT NULL")
 
 
@@ -36,8 +35,8 @@ class AuditEvent(Base):
             "target_id",
             "created_at",
             "id",
-            sqlite_where=_HAS_INDEXED_TARGET,
-            postgresql_where=_HAS_INDEXED_TARGET,
+            sqlite_where=HAS_INDEXED_TARGET,
+            postgresql_where=HAS_INDEXED_TARGET,
         ),
         # Events of tickets, without the tool calls of bots, which are most events. The last two
         # columns leave out a bot's own events without reading their rows (inbox/bot_news.py).

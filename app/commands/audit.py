@@ -15,6 +15,7 @@ from app.audit.models import AuditEvent
 from app.commands import messages
 from app.core.actor import SYSTEM
 from app.core.ids import NIL_ID, as_uuid
+from app.core.text import pluralize
 from app.database.session import AnySelect, reading, session
 from app.http.current import current_settings
 from app.jobs import verifying
@@ -100,11 +101,11 @@ def checkpoint() -> None:
     made = make(current_settings(), settled_ms=0)
     if made is None:
         raise click.ClickException(messages.OTHER_MAKES_CHECKPOINTS)
-    click.echo(messages.checkpoints_made(_many(made, "checkpoint")))
+    click.echo(messages.checkpoints_made(_many(made, "checkpoints")))
 
 
-def _many(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+def _many(count: int, nouns: str) -> str:
+    return f"{count:,} {pluralize(count, nouns)}"
 
 
 @audit.command("verify")
@@ -128,7 +129,7 @@ def verify(keys: tuple[str, ...]) -> None:
         click.echo(messages.and_more(found.more))
     click.echo(
         messages.covered(
-            _many(found.events, "event"), _many(found.checkpoints, "checkpoint"), found.uncovered
+            _many(found.events, "events"), _many(found.checkpoints, "checkpoints"), found.uncovered
         )
     )
     if not found.is_good:

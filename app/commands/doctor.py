@@ -18,6 +18,7 @@ from app.commands.secrets import lost_second_factors, lost_secrets, under_previo
 from app.config import Settings
 from app.core.clock import MINUTE_MS, iso, now_ms
 from app.core.errors import Unavailable
+from app.core.text import pluralize
 from app.database import schema
 from app.database.failures import outage_in_words
 from app.database.session import reading, session
@@ -199,7 +200,7 @@ def _secret_key(_: Settings) -> Iterator[Finding]:
     if lost:
         yield Finding(
             messages.SECRET_KEY,
-            messages.lost_secrets(lost, "webhook" if lost == 1 else "webhooks"),
+            messages.lost_secrets(lost, pluralize(lost, "webhooks")),
             messages.SET_KEY_OR_ROTATE,
         )
     if lost_factors:

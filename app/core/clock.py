@@ -17,14 +17,14 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 # Cached, as lists show the same times again and again.
 @lru_cache(maxsize=16_384)
 def iso(milliseconds: int) -> str:
     """``2026-11-20T19:23:58.123Z`` for a time in milliseconds."""
-    moment = _EPOCH + timedelta(milliseconds=milliseconds)
+    moment = EPOCH + timedelta(milliseconds=milliseconds)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 

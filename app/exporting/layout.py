@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ from app.accounts.models import (
     UsedToken,
     UserSession,
 )
-from app.core.clock import iso
+from app.core.clock import EPOCH, iso
 from app.database.columns import Id
 from app.database.idempotency import IdempotencyRecord
 from app.database.session import db
@@ -71,7 +71,6 @@ TRANSIENT = frozenset(
     )
 )
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 
 
@@ -220,7 +219,7 @@ def _decoded(column: Column[Any], values: dict[str, Any]) -> Any:
     if value is None:
         return None
     if type(column.type) is BigInteger:
-        return (datetime.fromisoformat(value) - _EPOCH) // _MILLISECOND
+        return (datetime.fromisoformat(value) - EPOCH) // _MILLISECOND
     if isinstance(column.type, LargeBinary):
         return base64.b64decode(value, validate=True)
     return value

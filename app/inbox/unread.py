@@ -6,12 +6,12 @@ one, so what was read is a time, and the marks of the known events in the ``OVER
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, cast
+from typing import Any
 
-from sqlalchemy import ColumnElement, Table, bindparam, func, or_, select, true
+from sqlalchemy import ColumnElement, bindparam, func, or_, select, true
 
 from app.accounts import bot_reads
-from app.accounts.models import BotRead
+from app.accounts.bot_reads import READS
 from app.audit.event_types import Category
 from app.audit.models import AuditEvent
 from app.core.actor import Access, Actor, operation
@@ -51,7 +51,6 @@ class Reading:
     marks: str
 
 
-_reads = cast("Table", BotRead.__table__)
 _NEWEST_FIRST = (AuditEvent.created_at.desc(), AuditEvent.id.desc())
 _OF_TICKET = AuditEvent.ticket_id == bindparam("ticket_id", type_=Id())
 
@@ -73,10 +72,10 @@ _LATELY = Prepared(
 
 
 _of_ticket = (
-    _reads.c.user_id == bindparam("user_id", type_=Id()),
+    READS.c.user_id == bindparam("user_id", type_=Id()),
     # Other rows are of reads that only receipts know.
-    _reads.c.read_at > 0,
-    _reads.c.subject.in_([bindparam("ticket"), bindparam("comments")]),
+    READS.c.read_at > 0,
+    READS.c.subject.in_([bindparam("ticket"), bindparam("comments")]),
 )
 _since = (
     select(AuditEvent.id, AuditEvent.event_type, AuditEvent.created_at)
@@ -85,7 +84,7 @@ _since = (
         _OF_TICKET,
         # Null where the bot read nothing: then there is no such event.
         AuditEvent.created_at
-        >= select(func.min(_reads.c.read_at) - OVERLAP_MS).where(*_of_ticket).scalar_subquery(),
+        >= select(func.min(READS.c.read_at) - OVERLAP_MS).where(*_of_ticket).scalar_subquery(),
     )
     .order_by(*_NEWEST_FIRST)
     .limit(NEWEST_EVENTS)
@@ -95,9 +94,9 @@ _since = (
 _SINCE = Prepared(
     select(
         *(_since.c.id, _since.c.event_type, _since.c.created_at),
-        *(_reads.c.subject, _reads.c.read_at, _reads.c.marks),
+        *(READS.c.subject, READS.c.read_at, READS.c.marks),
     )
-    .join_from(_since, _reads, true())
+    .join_from(_since, READS, true())
     .where(
         *_of_ticket,
         _since.c.category == Category.ACTIVITY.value,

@@ -6,12 +6,13 @@ domain belong to the verbs.
 
 import re
 from collections.abc import Iterable, Mapping
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from functools import cache
 from typing import Any
 
 from marshmallow import EXCLUDE, RAISE, Schema, ValidationError, fields
 
+from app.core.clock import EPOCH
 from app.core.errors import Details, InvalidField, RequestInvalid
 from app.core.ids import as_uuid
 from app.core.messages import (
@@ -33,7 +34,6 @@ _MOMENT = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,9}))?"
     r"(?:([Zz])|([+\- ])([0-9]{2}):([0-9]{2}))"
 )
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # Nothing is older or newer, and all between can be shown.
 EARLIEST_MS = 0
 LATEST_MS = 253_402_300_799_999
@@ -198,7 +198,7 @@ def _milliseconds(text: str, *, round_up: bool) -> int:
         if int(hours) > 23 or int(minutes) > 59:
             raise ValueError(text)
         offset = timedelta(hours=int(hours), minutes=int(minutes)) * (-1 if sign == "-" else 1)
-    seconds = (moment - _EPOCH - offset) // timedelta(seconds=1)
+    seconds = (moment - EPOCH - offset) // timedelta(seconds=1)
     nanoseconds = int((fraction or "0").ljust(9, "0"))
     moment_ms = seconds * 1000 + (-(-nanoseconds // 10**6) if round_up else nanoseconds // 10**6)
     # An offset, or rounding up, can lead beyond.

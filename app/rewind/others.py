@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, bindparam, case, func, or_, select, text
+from sqlalchemy import ColumnElement, and_, bindparam, case, func, or_, select
 from sqlalchemy.orm import InstrumentedAttribute
 
 from app.audit.event_types import UNDO_OF
-from app.audit.models import INDEXED_TARGETS, AuditEvent
+from app.audit.models import HAS_INDEXED_TARGET, AuditEvent
 from app.database.columns import Id
 from app.database.session import AnyRow, Prepared, session
 from app.rewind.scope import RewindScope
@@ -227,7 +227,6 @@ _IS_KNOWN = case((AuditEvent.created_at >= bindparam("since"), 1), else_=0)
 _COUNTED = select(
     func.count().label("all"), func.coalesce(func.sum(_IS_KNOWN), 0).label("known")
 ).where(AuditEvent.created_at >= bindparam("oldest"))
-_HAS_INDEXED_TARGET = text(INDEXED_TARGETS)
 _COLUMN_OF: dict[str, InstrumentedAttribute[Any]] = {
     TICKET: AuditEvent.ticket_id,
     TARGET: AuditEvent.target_id,
@@ -236,7 +235,7 @@ _COLUMN_OF: dict[str, InstrumentedAttribute[Any]] = {
 
 def _at(kind: str, key: ColumnElement[bool]) -> ColumnElement[bool]:
     """That events are of places of this kind, by its index."""
-    return key if kind == TICKET else and_(key, _HAS_INDEXED_TARGET)
+    return key if kind == TICKET else and_(key, HAS_INDEXED_TARGET)
 
 
 _COUNTS = {

@@ -18,7 +18,7 @@ from app.database.session import AnyRow, Prepared
 from app.projects.models import StateCategory, WorkflowState
 from app.tickets import stalled_bots
 from app.tickets.models import Comment, Priority, Ticket, TicketRelation, TicketType
-from app.tickets.read import LABELS, labels_in
+from app.tickets.read import LABELS, Parent, labels_in
 from app.tickets.relations import is_open_blocker
 
 RANKS = {Priority.URGENT: 0, Priority.HIGH: 1, Priority.MEDIUM: 2, Priority.LOW: 3}
@@ -47,7 +47,6 @@ class BoardOrder(StrEnum):
 
 GROUPINGS = ("assignee", "epic", "priority", "label")
 
-Parent = aliased(Ticket, name="parent")
 Grand = aliased(Ticket, name="grand")
 _is_epic = Parent.type == TicketType.EPIC.value
 

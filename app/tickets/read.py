@@ -63,7 +63,7 @@ def _label_summaries(json_rows: str) -> tuple[LabelSummary, ...]:
 
 _Assignee = aliased(User, name="assignee")
 _Reporter = aliased(User, name="reporter")
-_Parent = aliased(Ticket, name="parent")
+Parent = aliased(Ticket, name="parent")
 _ParentState = aliased(WorkflowState, name="parent_state")
 
 # The labels of a ticket, to be parsed by ``labels_in``.
@@ -105,9 +105,9 @@ _COLUMNS = (
     _Reporter.type.label("reporter_type"),
     _Reporter.username.label("reporter_username"),
     _Reporter.display_name.label("reporter_display_name"),
-    _Parent.display_id.label("parent_display_id"),
-    _Parent.title.label("parent_title"),
-    _Parent.type.label("parent_type"),
+    Parent.display_id.label("parent_display_id"),
+    Parent.title.label("parent_title"),
+    Parent.type.label("parent_type"),
     _ParentState.id.label("parent_state_id"),
     _ParentState.name.label("parent_state_name"),
     _ParentState.category.label("parent_state_category"),
@@ -123,8 +123,8 @@ def _joined(*columns: Any) -> Any:
         .outerjoin(WorkflowState, WorkflowState.id == Ticket.state_id)
         .outerjoin(_Assignee, _Assignee.id == Ticket.assignee_user_id)
         .outerjoin(_Reporter, _Reporter.id == Ticket.reporter_user_id)
-        .outerjoin(_Parent, _Parent.id == Ticket.parent_ticket_id)
-        .outerjoin(_ParentState, _ParentState.id == _Parent.state_id)
+        .outerjoin(Parent, Parent.id == Ticket.parent_ticket_id)
+        .outerjoin(_ParentState, _ParentState.id == Parent.state_id)
     )
 
 
@@ -148,7 +148,7 @@ _SHORT_COLUMNS = (
     *(Ticket.created_at, Ticket.updated_at, Ticket.discussed_at),
     WorkflowState.name.label("state_name"),
     _Assignee.username.label("assignee_username"),
-    _Parent.display_id.label("parent_display_id"),
+    Parent.display_id.label("parent_display_id"),
     LABELS,
     _COMMENTS,
 )
@@ -157,7 +157,7 @@ SHORT = (
     .select_from(Ticket)
     .outerjoin(WorkflowState, WorkflowState.id == Ticket.state_id)
     .outerjoin(_Assignee, _Assignee.id == Ticket.assignee_user_id)
-    .outerjoin(_Parent, _Parent.id == Ticket.parent_ticket_id)
+    .outerjoin(Parent, Parent.id == Ticket.parent_ticket_id)
 )
 # Those that are not deleted.
 LIVE = BODILESS.where(Ticket.deleted_at.is_(None))
@@ -257,7 +257,7 @@ _CHANGED = Prepared(
         WorkflowState.updated_at.label("state"),
         _Assignee.updated_at.label("assignee"),
         _Reporter.updated_at.label("reporter"),
-        _Parent.updated_at.label("parent"),
+        Parent.updated_at.label("parent"),
         _ParentState.updated_at.label("parent_state"),
         select(func.max(Label.updated_at))
         .select_from(TicketLabel)
