@@ -1,4 +1,4 @@
-"""The only module that reads the time, and the form in which clients see times.
+"""The time of rows and events, and the form in which clients see times.
 
 Inside, a time is an integer: milliseconds since the epoch. Clients see ISO 8601 in UTC with
 milliseconds and ``Z``.

@@ -1,7 +1,7 @@
 """The errors that a verb can raise; edges translate them.
 
-REST makes the envelope, pages a message, commands a line and exit code 1. The first sentence of a
-class docstring is public: the OpenAPI document shows it.
+REST makes the envelope, pages a message, commands a line and exit code 1. The docstring
+of a class is public up to its first semicolon: the OpenAPI document shows it.
 """
 
 from collections.abc import Callable
@@ -203,7 +203,7 @@ class Gone(DomainError):
 
 
 class Conflict(DomainError):
-    """The change meets a state that forbids it; ``reason`` is one of the table's words."""
+    """The change meets a state that forbids it; ``reason`` is one of CONFLICTS (rest/refusals)."""
 
     code = "resource.conflict"
     status = 409
@@ -213,7 +213,7 @@ class Conflict(DomainError):
 
 
 class RateLimited(DomainError):
-    """Too many login attempts; Retry-After is in seconds."""
+    """Too many login attempts, mails or uploads; Retry-After is in seconds."""
 
     code = "rate_limit.exceeded"
     status = 429
@@ -224,7 +224,7 @@ class RateLimited(DomainError):
 
 
 class RequestTooLarge(DomainError):
-    """A request body over MAX_REQUEST_BYTES."""
+    """A body over MAX_REQUEST_BYTES, or a file over FILES_MAX_BYTES."""
 
     code = "request.too_large"
     status = 413
@@ -272,7 +272,7 @@ class MethodNotAllowed(DomainError):
 
 
 class Unavailable(DomainError):
-    """A dependency, the database, cannot be reached or does not answer in time."""
+    """The database or the file store does not answer, the disk is full, or the server is busy."""
 
     code = "server.unavailable"
     status = 503

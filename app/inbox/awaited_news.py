@@ -69,7 +69,7 @@ def _events(ids: list[str]) -> AnySelect:
 
 
 class NewsWatch:
-    """The events that were seen; each call of ``look`` is a unit of work's."""
+    """The events that were seen; ``look`` needs a unit of work."""
 
     def __init__(self) -> None:
         self._seen: set[str] = set()

@@ -78,7 +78,7 @@ class Jobs:
         self._scheduler.start()
 
     def stop(self) -> None:
-        """Start nothing more and wait shortly for running jobs; later calls do nothing."""
+        """Start nothing more and wait some seconds for running jobs; later calls do nothing."""
         if not self._ended.acquire(blocking=False):
             return
         self._stopping.set()

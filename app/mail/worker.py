@@ -38,7 +38,7 @@ class MailWorker:
         self._thread.start()
 
     def stop(self) -> None:
-        """Claim nothing more and wait shortly; the next process sends what is left."""
+        """Claim nothing more and wait up to STOP_SECONDS; the next process sends what is left."""
         outbox.outbox_filled.forget(self._wake.set)
         self._stopping.set()
         self._wake.set()

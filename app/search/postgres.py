@@ -246,7 +246,7 @@ def _newest(expressions: Sequence[Expression], limit: int, most: int | None) -> 
 
 
 def pending_ids(limit: int) -> list[str]:
-    """None: queries read the pending list."""
+    """No ids, as queries read the pending list too."""
     return []
 
 

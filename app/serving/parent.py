@@ -198,7 +198,7 @@ def prepare_database(app: Flask) -> bool:
 
 
 def _fold_log(app: Flask) -> None:
-    """Fold SQLite's write-ahead log into the database file, the only one that remains."""
+    """Fold SQLite's write-ahead log into the database file."""
     with app.app_context():
         engine = db.engine
         if engine.dialect.name == "sqlite":

@@ -47,7 +47,7 @@ class _Place:
 
 
 class WaitingRequests:
-    """The places of a worker. The event loop calls its methods; ``_look`` runs in a thread."""
+    """The places of a worker. The event loop calls its methods; ``_watch`` runs in a thread."""
 
     def __init__(self, app: Flask) -> None:
         self._app = app
