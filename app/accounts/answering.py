@@ -120,7 +120,7 @@ def _answer(row: Any, log: Log, clock: _SharedClock) -> dict[str, Any]:
         earliest, latest = clock.span(noted.moment)
         replaced = _replaced_version(row, noted.shown.subject)
         if replaced is not None:
-            # Whatever the time.
+            # The version says which came first, whatever the clock says.
             earliest = latest = moment + (-1 if noted.shown.version <= replaced else 1)
         if earliest < moment:
             _add(perhaps, noted.shown)

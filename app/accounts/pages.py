@@ -340,7 +340,7 @@ def end_others() -> Response:
 
 @pages.post(f"{SESSIONS}/<session_id>/end")
 def end(session_id: str) -> Response:
-    """End one session; a session that is gone already is no error."""
+    """End one session, which may have ended already."""
     try:
         write(lambda person: sessions.end_own(person, session_id))
     except NotFound:

@@ -35,7 +35,7 @@ VALID_SECONDS = 45.0
 DEAD_MS = 90_000
 # After a bot could not be registered, as in an outage.
 RETRY_SECONDS = 5.0
-# A bot that read nothing for this long is no longer one of the process.
+# A bot that read nothing for this long is forgotten by the process.
 IDLE_SECONDS = 120.0
 # Reads that one transaction stores.
 BATCH = 100

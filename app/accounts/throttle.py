@@ -96,7 +96,7 @@ def site_of(address: str) -> str | None:
 
 
 def _parsed(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """The parsed address, a mapped one as IPv4; None where the text is no address."""
+    """The parsed address, a mapped one as IPv4; None where the text is not an address."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:

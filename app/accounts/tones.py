@@ -30,7 +30,7 @@ def tone(user: Mapping[str, Any]) -> str:
         try:
             learn()
         except Unavailable:
-            # Of a page that says so.
+            # The page is one that says that the database is unavailable.
             return f"tone-{by_id}"
         _known.setdefault(user_id, by_id)
     return f"tone-{_known[user_id]}"

@@ -34,7 +34,7 @@ def code_at(secret: bytes, step: int, digits: int = DIGITS) -> str:
 
 
 def step_of(secret: bytes, code: str, moment: int, after: int) -> int | None:
-    """The step whose code this is, at ``moment`` in milliseconds; None if it is none.
+    """The step whose code this is, at ``moment`` in milliseconds; None for a wrong or used code.
 
     Steps up to ``after`` are used up. All candidates are compared, each in constant time.
     """

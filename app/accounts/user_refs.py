@@ -14,7 +14,7 @@ from app.database.session import Prepared, by_id, session
 
 
 def find(user_id: str) -> User | None:
-    """The user of this id, of any kind and state; None also for text that is no id."""
+    """The user of this id, of any kind and state; None also for text that is not an id."""
     return by_id(User, user_id)
 
 

@@ -128,7 +128,7 @@ def build(actor: Actor, subject: Subject) -> Begun:
         is_lacking = is_lacking or read < row.rules_revision
     # Else nothing that others know, or that was lost, could be more.
     if is_lacking:
-        # What is lost was stored by then, or is known before or after.
+        # A lost read was stored by then, or its loss is known before or after.
         has_lost = has_lost or kept.has_lost(user_id)
         known_since = max(row.gap or 0, now_ms() if has_lost else 0)
         if known_since:

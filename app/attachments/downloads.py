@@ -22,7 +22,7 @@ def content_of(seen: SeenFile) -> Download:
 
 
 def thumbnail_of(seen: SeenFile) -> Download:
-    """The small form of an image; raises NotFound for a file that is none."""
+    """The small form of an image; raises NotFound for a file that is not an image."""
     file = seen.file
     if file.thumbnail_sha256 is None:
         raise NotFound("thumbnail", file.id)

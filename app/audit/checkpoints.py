@@ -96,7 +96,7 @@ def packed(leaves: Iterable[tuple[str, bytes]]) -> bytes:
 
 
 def entries_of(packed_entries: bytes) -> list[CoveredEvent]:
-    """The entries; raises ValueError for bytes that are none."""
+    """The entries; raises ValueError for bytes that are not entries."""
     if len(packed_entries) % _ENTRY:
         raise ValueError("not entries")
     found = []

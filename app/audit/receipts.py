@@ -94,7 +94,7 @@ def begin_in(actor: Actor, *, project_id: str | None = None, key: str | None = N
 def of(actor: Actor, event_type: str, key: str | None, project_id: str | None) -> Receipt | None:
     """The receipt of an event about a target.
 
-    None for what is no change of a bot, and where there was nothing to read.
+    None where a bot changed nothing, and where there was nothing to read.
     """
     begun = _begun(actor) if event_type in REVERSIBLE else None
     if begun is None:

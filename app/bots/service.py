@@ -67,13 +67,13 @@ def current_pause(actor: Actor) -> Pause | None:
 
 @operation(Access.HUMAN)
 def pause_bots(actor: Actor) -> None:
-    """Refuse every bot's writes; already paused is no error."""
+    """Refuse every bot's writes; not an error if they are paused."""
     _set_pause(actor, now_ms(), "workspace.bots_paused")
 
 
 @operation(Access.HUMAN)
 def resume_bots(actor: Actor) -> None:
-    """Let bots write again as their modes allow; not paused is no error."""
+    """Let bots write again as their modes allow; not an error if they are not paused."""
     _set_pause(actor, None, "workspace.bots_resumed")
 
 
@@ -217,7 +217,7 @@ def let_in(actor: Actor, bot_id: str, project_id: str) -> None:
 
 @operation(Access.HUMAN)
 def shut_out(actor: Actor, bot_id: str, project_id: str) -> None:
-    """Take a project off a bot's allowlist; doing so again is no error.
+    """Take a project off a bot's allowlist, if it is on it.
 
     An empty list admits every project, so the last one stays: raises Conflict
     ``invariant_violation``, also for a bot with an empty list. Raises NotFound and Gone.
@@ -235,7 +235,7 @@ def shut_out(actor: Actor, bot_id: str, project_id: str) -> None:
 
 @operation(Access.HUMAN)
 def delete_bot(actor: Actor, bot_id: str) -> None:
-    """Deactivate a bot; its history and username stay. Doing so again is no error."""
+    """Deactivate a bot, if it is active; its history and username stay."""
     user = _lock(bot_id)
     if apply_changes(user, {"is_active": False}):
         session.flush()

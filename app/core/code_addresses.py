@@ -60,7 +60,7 @@ def read(address: str) -> CodeAddress | None:
     if (
         kind is None
         or not (2 <= len(owner) <= _MAX_GROUPS if is_grouped else len(owner) == 2)
-        or (mark == "!") > is_grouped
+        or (what == "merge_requests" and not is_grouped)
         or not _HOST.fullmatch(host)
         or not all(map(_OWNER.fullmatch, owner))
         or not (_COMMIT if kind is CodeKind.COMMIT else _NUMBER).fullmatch(which)

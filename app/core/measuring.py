@@ -1,6 +1,6 @@
 """Where measurements go: nowhere, unless METRICS_TOKEN is set (app/metrics/recording.py).
 
-Who measures asks whether ``measurements`` is there, so nothing is spent where it is not.
+Code that measures does nothing where ``measurements`` is None.
 """
 
 from typing import Literal, Protocol

@@ -34,7 +34,7 @@ Moment = BigInteger
 
 
 class Count(BigInteger):
-    """A large number that is no time."""
+    """A large number that is not a time."""
 
 
 def one_of(column: str, values: type[Any]) -> CheckConstraint:

@@ -23,7 +23,7 @@ from app.core.errors import Unavailable
 from app.database.connect import run_on_driver
 from app.database.writer_lock import LOCK_SECONDS
 
-# A transaction with so many members, or this old, is handed to nobody: other processes wait for it.
+# A transaction with this many members, or this old, is handed to nobody: other processes wait.
 MAX_MEMBERS = 8
 MAX_AGE_SECONDS = 0.02
 

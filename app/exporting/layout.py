@@ -197,7 +197,7 @@ def write_manifest(folder: Folder, counts: dict[str, int], revision: str, secret
 def row_of(table: Table, line: bytes) -> dict[str, Any]:
     """The row that ``line_of`` wrote; columns added after the export get their default.
 
-    Raises ValueError for a line that is no row of this table.
+    Raises ValueError for a line that is not a row of this table.
     """
     values = orjson.loads(line)
     if not isinstance(values, dict):
@@ -249,7 +249,7 @@ class Export:
 
 
 def open_export(folder: Path, revision: str) -> Export:
-    """The export in a folder; raises ClickException if it is none, incomplete or changed.
+    """The export in a folder; raises ClickException if it is not one, incomplete or changed.
 
     ``revision`` is the schema of this release: an export of a later one is refused.
     """

@@ -10,7 +10,7 @@ from app.core.clock import iso
 from app.database.session import AnyRow
 from app.feeds import messages
 
-# A line of iCalendar has so many bytes; what is more continues on the next.
+# A line of iCalendar has at most this many bytes; the rest continues on the next.
 LINE_BYTES = 75
 QUOTE_LENGTH = 500
 # What neither form may contain.

@@ -34,7 +34,7 @@ def limit(most_bytes: int) -> None:
 
 
 def encode(source: str, target: str, thumbnail: str) -> dict[str, Any]:
-    """Write the image and its thumbnail; raises an exception for what is no image to show."""
+    """Write the image and its thumbnail; raises an exception for what cannot be shown."""
     from PIL import Image, ImageOps  # noqa: PLC0415 - loaded under the limits
 
     Image.MAX_IMAGE_PIXELS = MAX_PIXELS

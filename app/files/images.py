@@ -36,7 +36,7 @@ class EncodedImage:
 
 
 def encode_image(source: Path, most_bytes: int) -> EncodedImage | None:
-    """The image in this file, encoded anew beside it; None if it is none, or beyond the limits.
+    """The image in this file, encoded anew beside it; None for another file, or beyond the limits.
 
     The metadata of the image is left out and its orientation applied. Raises Unavailable if too
     many others wait.

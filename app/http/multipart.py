@@ -68,7 +68,7 @@ def is_upload(environ: Mapping[str, Any]) -> bool:
 def receive_form(request: Request, folder: Path, most_bytes: int) -> Iterator[MultipartForm]:
     """The form of this request; its file is in ``folder`` until the end, unless it was moved.
 
-    Raises RequestInvalid for what is no such form, RequestTooLarge over ``most_bytes`` of a file,
+    Raises RequestInvalid for any other body, RequestTooLarge over ``most_bytes`` of a file,
     Unavailable where there is no room.
     """
     if request.mimetype != FORM_TYPE:
@@ -127,6 +127,7 @@ class _FormReader:
                 self._take(decoder)
             decoder.receive_data(None)
             self._take(decoder)
+        # ``next_event`` raises AttributeError for a part that has no line break before its data.
         except (ValueError, AttributeError, RequestEntityTooLarge) as error:
             raise _malformed() from error
         return MultipartForm(self._texts, self._files)
@@ -180,10 +181,10 @@ class _FormReader:
 
     def close(self) -> None:
         if self._file is not None:
-            # It writes what is left in its buffer, for which there may still be no room.
+            # Closing writes what is left in the buffer, for which there may still be no room.
             with suppress(OSError):
                 self._file.close()
         for path in self._paths:
-            # With what was made of it.
+            # The thumbnail and the like have names that begin with that of the file.
             for made in self._folder.glob(f"{path.name}*"):
                 made.unlink(missing_ok=True)

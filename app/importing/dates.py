@@ -55,7 +55,7 @@ def slashed(*, day_first: bool, long_year: bool = True) -> tuple[str, ...]:
 
 
 def zone_of(name: str) -> ZoneInfo:
-    """Raises ValueError for every name that is no time zone."""
+    """Raises ValueError for a name that is not a time zone."""
     try:
         return ZoneInfo(name)
     # Names are looked up as files, so a folder or an overlong name is an OSError.

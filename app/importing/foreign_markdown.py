@@ -16,7 +16,7 @@ MAX_TITLE_LENGTH = 120
 MAX_REFERENCES = 20
 
 _BEGIN, _END = "<!--", "-->"
-# The beginning of code or of a comment, an indented line, or what is no beginning.
+# The beginning of code or of a comment, an indented line, or any other character.
 _TOKEN = re.compile(
     # After the marks of lists and quotes.
     r"^(?P<marks>(?: {0,3}+(?:>[ \t]?+|(?:[-*+]|\d{1,9}[.)])[ \t]++))*) {0,3}"

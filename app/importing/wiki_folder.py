@@ -39,7 +39,7 @@ _TITLE_LINE = re.compile(r"\A\s*^#[ \t]+(.+?)[ \t]*#*(?:\n\s*^|\Z)", re.MULTILIN
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 # A code span, which stays unchanged, or a link whose target has no blank.
 _SPAN_OR_LINK = re.compile(r"(`+)[^`]*?\1|(?<!!)\[([^\[\]\n]{1,300})\]\(([^()\s]{1,500})\)")
-# Files without a suffix that are no pages.
+# Files without a suffix that are not pages.
 _NAMED_FILES = frozenset({"Caddyfile", "Dockerfile", "LICENSE", "Makefile"})
 
 

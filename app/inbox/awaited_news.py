@@ -92,7 +92,7 @@ class NewsWatch:
             user_ids |= {row[0] for row in _TAKING_PART.all(ticket_id=ticket_id)}
         concerned = set(_named(events, waiting))
         for event in events:
-            # What one did oneself is no news.
+            # One's own events are not news to oneself.
             concerned |= taking_part[event.ticket_id] - {event.actor_user_id}
         return frozenset(concerned & waiting.keys())
 

@@ -106,7 +106,7 @@ _HAPPENED = Prepared(
 )
 
 
-# Texts that only show other addresses of files are no news.
+# A text in which only addresses of files changed is not news.
 IS_TOLD = AuditEvent.payload[IMPORTED].as_string().is_(None)
 
 

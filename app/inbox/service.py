@@ -62,7 +62,7 @@ CLAIMS_AMONG = 2000
 EVENTS_PER_TICKET = 5
 # The last use of a token is written up to a minute late (``accounts/identity.py``).
 AT_WORK_MS = 2 * MINUTE_MS
-# Events that are no news to anyone.
+# Events that are not news to anyone.
 IGNORED = ("ticket.watcher_added", "ticket.watcher_removed")
 
 Own = aliased(ReadMarker, name="own")
@@ -207,9 +207,9 @@ def news(
 ) -> Page:
     """The tickets with news, those of the newest events first.
 
-    ``with_read`` includes the tickets that are read; ``after`` is an event that is no news, and
-    what came after ``until`` (ms) is none either. ``ticket_id`` asks for one ticket alone. Raises
-    InvalidField for a bad cursor.
+    ``with_read`` includes the tickets that are read. Only events after the event ``after``, and up
+    to ``until`` (ms), count. ``ticket_id`` asks for one ticket alone. Raises InvalidField for a bad
+    cursor.
     """
     read = _read(actor)
     wanted = [is_news(actor, read.oldest)]

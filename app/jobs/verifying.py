@@ -215,7 +215,7 @@ def _tree_stated(checkpoint: AuditCheckpoint) -> tuple[Any, ...]:
 
 
 def _in_file(file: Path | None) -> dict[int, str]:
-    """The hashes of the checkpoints in a file, by number; a torn last line is none."""
+    """The hashes of the checkpoints in a file, by number; a torn last line is left out."""
     found: dict[int, str] = {}
     if file is None or not file.exists():
         return found

@@ -38,7 +38,7 @@ REFUSED_STATUSES = {
 # One call of a model uses far less; what is more is not what a client meant.
 MAX_TOKENS = 1_000_000_000
 MAX_COST_USD = 10_000
-# The form of the W3C, version 00; ids of zeros are none.
+# The form of the W3C, version 00; ids of zeros are not valid.
 _TRACEPARENT = re.compile(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
 
 _INSERT = Prepared(insert(cast("Table", ToolInvocation.__table__)))

@@ -37,7 +37,7 @@ _MOMENT = re.compile(
 # Nothing is older or newer, and all between can be shown.
 EARLIEST_MS = 0
 LATEST_MS = 253_402_300_799_999
-# A valid integer is shorter: every number of so many digits is out of range everywhere.
+# A valid integer is shorter: every number of this many digits is out of range everywhere.
 _DIGITS = 18
 MAX_ITEMS = 100_000
 
@@ -81,7 +81,7 @@ class Text(_Messages, fields.String):
 
 
 class Whole(_Messages, fields.Integer):
-    """A JSON integer; booleans and fractions are none."""
+    """A JSON integer, not a boolean or a fraction."""
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int):

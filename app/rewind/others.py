@@ -1,6 +1,6 @@
 """What others wrote since, by the audit log, on what a rewind is about to change.
 
-An undo of an event of the scope is no write of its own: it counts with the event, which is then
+An undo of an event of the scope is not a write of its own: it counts with the event, which is then
 marked as undone. So a rewind finds in the log what an earlier one did.
 """
 

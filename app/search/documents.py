@@ -52,7 +52,7 @@ class MarkKind(StrEnum):
     # Headings and the first words. Only stems, as only ranking needs them: words and prefixes
     # would add a fifth to all terms.
     LEAD = "¬"
-    # Doubled, as a word of a comment is none of the text.
+    # Doubled, to tell a word of a comment from one of the text.
     COMMENT_STEM = "§§"
     COMMENT_WORD = "¤¤"
     # A prefix of a word; before TITLE_WORD, of a word of the title, and so for comments.

@@ -73,5 +73,5 @@ def parse(typed: str) -> Query:
 def _words(piece_runs: list[WordRun]) -> list[str]:
     words = [word for run in piece_runs for word in run.words]
     last = piece_runs[-1]
-    # The text may continue after a run without spaces, so its last character is no word there.
+    # The text may continue after a run without spaces, so its last character is not a word there.
     return words[:-1] if last.is_unspaced and len(last.text) > 1 else words

@@ -19,7 +19,7 @@ LENGTH = 200
 ELLIPSIS = "…"
 # Before the first match.
 LEAD_LENGTH = 50
-# A text of at most so many characters is read whole.
+# A text of at most this many characters is read whole.
 READ_WHOLE = 2_000
 # Of a longer one, the characters around its first match, signs of Markdown included.
 READ_BEFORE = 150

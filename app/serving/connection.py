@@ -77,7 +77,7 @@ class Connection(HttpToolsProtocol):
         super().on_headers_complete()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is no valid request with the error envelope, and close."""
+        """Answer an invalid request with the error envelope, and close."""
         response = refusal(self.error)
         head = "".join(f"{name}: {value}\r\n" for name, value in response.headers)
         self.transport.write(

@@ -28,7 +28,7 @@ PROMPT_SECONDS = 1.0
 FIRST_BYTE_SECONDS, LAST_BYTE_SECONDS = 15.0, 60.0
 # The same for a body with a file, and how long no byte of it may arrive.
 LAST_BYTE_OF_FILE_SECONDS, SILENT_SECONDS = 600.0, 30.0
-# So much of it is kept in memory.
+# The bytes of a body that are kept in memory.
 IN_MEMORY_BYTES = 512 * 1024
 # Read and discarded beyond the limit, so that the sender gets to read the answer 413.
 DRAINED_BYTES = 16 * 1024 * 1024

@@ -136,7 +136,7 @@ def finish(
         opened = run_write(partial(_log_in, actor, person, attempt, peer, settings))
     except SignOnRefused as refusal:
         if refusal.reason == "provider":
-            # Nobody's fault here, so it counts for nobody.
+            # The provider failed, so the attempt does not count for the address.
             run_write(lambda: throttle.refund(attempt))
         record_separately(
             ANONYMOUS, "auth.oidc.failure", Target("user", refusal.user_id), reason=refusal.reason

@@ -162,7 +162,7 @@ FILTERS = {
 
 
 def given(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The filters with a value; None and False are none. ``open`` becomes its categories."""
+    """The filters with a value; None and False are left out. ``open`` becomes its categories."""
     present = {
         name: value for name, value in values.items() if value is not None and value is not False
     }

@@ -143,8 +143,8 @@ def ticket_page(
 ) -> Page:
     """A page of tickets, newest first, by values of ``FILTERS``; a list matches any of its values.
 
-    None and False are no filters. With a query as a value, or a condition that depends on the time,
-    the statement cannot be cached.
+    None and False are not filters. With a query as a value, or a condition that depends on the
+    time, the statement cannot be cached.
     """
     values = ticket_filters.given(filters)
     queries = {
@@ -201,7 +201,7 @@ def _rewritten(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_common(name: str, value: str) -> bool:
-    """Whether so many tickets have this value that a list asks them one by one."""
+    """Whether enough tickets have this value for a list to ask them one by one."""
     return bool(_LAST_OF_FEW[name].all(value=value))
 
 

@@ -79,7 +79,7 @@ def _encoded(sha256: str) -> str:
 
 
 def _text(seen: SeenFile) -> str:
-    """The text of a file, "" for one that is none."""
+    """The text of a file, "" for one that is not text."""
     try:
         text = _content(seen.file.sha256).decode("utf-8-sig")
     except UnicodeDecodeError:

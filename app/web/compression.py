@@ -23,7 +23,7 @@ RAW = -isal_zlib.MAX_WBITS
 # RFC 1952: deflate, no flags, no time, an unknown system. RFC 1951: an empty last block.
 _HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
 _END = b"\x03\x00"
-# A stored block of deflate holds so many bytes at most.
+# A stored block of deflate holds at most this many bytes.
 _STORED_BYTES = 0xFFFF
 
 

@@ -31,7 +31,7 @@ from app.webhooks.models import DeliveryStatus, OutboxEntry, OutboxState, Webhoo
 from app.webhooks.outbox import Claimed
 from app.webhooks.sending import send
 
-# At most so many people wait for receivers at a time, so that other long work has threads left.
+# At most this many people wait for receivers at a time, so that other long work has threads left.
 _slots = threading.BoundedSemaphore(4)
 TOTAL_SECONDS = 45.0
 
@@ -70,7 +70,7 @@ def retry_delivery(actor: Actor, webhook_id: str, delivery_id: str) -> dict[str,
 
 @operation(Access.HUMAN)
 def send_test(actor: Actor, webhook_id: str) -> dict[str, Any]:
-    """Send ``webhook.test``, which is no event of the audit log; the JSON of the attempt.
+    """Send ``webhook.test``, which is not an event of the audit log; the JSON of the attempt.
 
     Opens its own units of work. Raises NotFound, and Unavailable where too many people wait.
     """

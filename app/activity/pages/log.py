@@ -86,7 +86,7 @@ def index() -> Response:
             return go(address(PATH, filters))
         # A fragment has the rows alone.
         menus = [] if is_htmx() else _menus(filters)
-    # New events are no news of a request that is over.
+    # A request that is over has no new events.
     newest = "" if cursor or is_request or not rows else rows[0].id
     return page(
         "audit/index.html",

@@ -78,7 +78,7 @@ class FileNotWritten(TrackerError):
 
 @contextmanager
 def _written_to(folder: Path) -> Iterator[None]:
-    """Tell what goes wrong on this machine from a connection that fails, which is no OSError."""
+    """Tell failures of this machine from those of a connection, which are not an OSError."""
     try:
         yield
     except OSError as error:

@@ -26,8 +26,8 @@ class IssueParts:
 class IssueReferences:
     """How texts of a tracker name other issues, and files.
 
-    ``find`` gets a match of ``pattern`` and gives the id and the Markdown that replaces it, an
-    empty id for what is no issue, or None to leave it. ``source_of`` gets the address of a file
+    ``find`` gets a match of ``pattern`` and gives the id and the Markdown that replaces it, or None
+    to leave it; the id is empty unless it is of an issue. ``source_of`` gets the address of a file
     that matches ``files`` and says where it is asked for.
     """
 

@@ -94,7 +94,7 @@ def _changed(
 
 
 def _is_raised(before: Any, after: Any) -> bool | None:
-    """None where one of them is no priority."""
+    """None where one of them is not a priority."""
     if before in PRIORITIES and after in PRIORITIES:
         return PRIORITIES.index(after) > PRIORITIES.index(before)
     return None

@@ -122,7 +122,7 @@ def save(reference: str, key: str | None = None) -> Response:
     if request.form.get("take") == "edit":
         return _editor(scope, page, form)
     if form.data.get("body") == text.normalize_newlines(page.body):
-        # Browsers unify line breaks; that alone is no change of the text.
+        # Browsers unify line breaks; that alone is not a change of the text.
         del form.data["body"]
     conflicts: list[Conflict] = []
 
