@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import (
     BigInteger,
     ColumnElement,
+    SQLColumnExpression,
     String,
     Text,
     and_,
@@ -57,7 +58,9 @@ FIRST_WORDS = 200
 PAGE, NOTE = "page", "note"
 FILES_SHOWN = 100
 IMAGE = "image"
-_NONE = literal("")
+_Column = SQLColumnExpression[Any]
+_NONE: _Column = literal("")
+_ZERO: _Column = literal(0, BigInteger)
 _MAX_FILES: ColumnElement[int] = literal_column(str(FILES_SHOWN))
 _MAX_SOURCES: ColumnElement[int] = literal_column(str(SOURCES_SHOWN))
 
@@ -89,23 +92,41 @@ class Backlink:
     key: str | None
 
 
+def _row(
+    kind: str,
+    row_id: _Column,
+    *,
+    name: _Column = _NONE,
+    detail: _Column = _NONE,
+    position: _Column = _NONE,
+    number: _Column = _ZERO,
+    type: _Column = _NONE,
+) -> tuple[_Column, ...]:
+    """The columns of a part of ``_related``; a kind of row has only some of them."""
+    return (
+        literal(kind).label("kind"),
+        row_id.label("id"),
+        name.label("name"),
+        # A color, a username, a URL or a slug.
+        detail.label("detail"),
+        # What rows of the kind are sorted by, or the key of their project.
+        position.label("position"),
+        # A time in milliseconds, or a size.
+        number.label("number"),
+        type.label("type"),
+    )
+
+
 def _backlinks() -> list[AnySelect]:
     """The pages and notes that lead to a ticket and that a person sees.
 
-    Their columns are those of ``_related``; they take ``display_id``, ``ticket_id``,
-    ``project_id`` and ``user_id``.
+    They are rows of ``_related``, and take ``display_id``, ``ticket_id``, ``project_id`` and
+    ``user_id``.
     """
     live = and_(Project.id == _pages.c.project_id, Project.deleted_at.is_(None))
-    nothing = (literal(0, BigInteger), _NONE)
+    key = func.coalesce(Project.key, "")
     pages = (
-        select(
-            literal(PAGE),
-            _pages.c.id,
-            _pages.c.title,
-            _pages.c.slug,
-            func.coalesce(Project.key, ""),
-            *nothing,
-        )
+        select(*_row(PAGE, _pages.c.id, name=_pages.c.title, detail=_pages.c.slug, position=key))
         .select_from(_links)
         .join(_pages, _pages.c.id == _links.c.page_id)
         .outerjoin(Project, live)
@@ -118,16 +139,10 @@ def _backlinks() -> list[AnySelect]:
         .limit(_MAX_SOURCES)
     )
     # A note belongs to the project of its ticket; a personal one is visible to its owner only.
+    first_words = func.substr(_notes.c.body, 1, FIRST_WORDS)
     own = and_(_notes.c.project_id.is_(None), _notes.c.created_by_user_id == bindparam("user_id"))
     notes = (
-        select(
-            literal(NOTE),
-            _notes.c.id,
-            func.substr(_notes.c.body, 1, FIRST_WORDS),
-            _NONE,
-            func.coalesce(Project.key, ""),
-            *nothing,
-        )
+        select(*_row(NOTE, _notes.c.id, name=first_words, position=key))
         .outerjoin(Project, Project.id == _notes.c.project_id)
         .where(
             _notes.c.converted_to_ticket_id == bindparam("ticket_id", type_=Id()),
@@ -144,7 +159,7 @@ def _sources(rows: Iterable[Any]) -> list[Backlink]:
     for row in rows:
         key = row.position or None
         if row.kind == PAGE:
-            found.append(Backlink(PAGE, row.name, address_of(key, row.second, row.id), key))
+            found.append(Backlink(PAGE, row.name, address_of(key, row.detail, row.id), key))
         else:
             prefix = f"/projects/{key}" if key else ""
             found.append(Backlink(NOTE, row.name, f"{prefix}/sticky-notes#note-{row.id}", key))
@@ -219,21 +234,21 @@ def subject(actor: Actor, reference: str) -> TicketPageData:
         ticket=read.ticket_json(row),
         project={"id": row.project_id, "key": row.key, "name": row.name},
         labels=[
-            {"id": label.id, "name": label.name, "color": label.second}
+            {"id": label.id, "name": label.name, "color": label.detail}
             for label in sorted(related["label"], key=_POSITION)
         ],
         watchers=[
-            watcher_json(user_summary(user.id, user.type, user.second, user.name), user.created_at)
+            watcher_json(user_summary(user.id, user.type, user.detail, user.name), user.number)
             for user in sorted(related["watcher"], key=_POSITION)
         ],
         links=[
-            ShownLink(link.id, link.second, link.name, *link.type.split(" "))
-            for link in sorted(related["link"], key=attrgetter("created_at", "id"))
+            ShownLink(link.id, link.detail, link.name, *link.type.split(" "))
+            for link in sorted(related["link"], key=attrgetter("number", "id"))
         ],
         sources=_sources(related[PAGE] + related[NOTE]),
         is_muted=bool(related["mute"]),
         files=[
-            ListedFile(file.id, file.name, file.created_at, file.type == IMAGE)
+            ListedFile(file.id, file.name, file.number, file.type == IMAGE)
             for file in related["file"]
         ],
         has_children=row.has_children,
@@ -244,62 +259,51 @@ def subject(actor: Actor, reference: str) -> TicketPageData:
 
 def _related() -> Prepared:
     """The project's labels, the ticket's watchers, links and backlinks, and the reader's mute."""
+    ticket_id = bindparam("ticket_id", type_=Id())
     labels = select(
-        literal("label").label("kind"),
-        Label.id,
-        Label.name,
-        Label.color.label("second"),
-        Label.name_key.label("position"),
-        literal(0, BigInteger).label("created_at"),
-        _NONE.label("type"),
+        *_row("label", Label.id, name=Label.name, detail=Label.color, position=Label.name_key)
     ).where(Label.project_id == bindparam("project_id"))
     watchers = (
         select(
-            literal("watcher"),
-            User.id,
-            User.display_name,
-            User.username,
-            cast(TicketWatcher.created_at, String),
-            TicketWatcher.created_at,
-            User.type,
+            *_row(
+                "watcher",
+                User.id,
+                name=User.display_name,
+                detail=User.username,
+                position=cast(TicketWatcher.created_at, String),
+                number=TicketWatcher.created_at,
+                type=User.type,
+            )
         )
         .join(TicketWatcher, TicketWatcher.user_id == User.id)
-        .where(TicketWatcher.ticket_id == bindparam("ticket_id"))
+        .where(TicketWatcher.ticket_id == ticket_id)
     )
+    # Its kind, state and checks, which have no spaces.
+    state = func.coalesce(ExternalLink.state, "")
+    checks = func.coalesce(ExternalLink.checks, "")
+    status = ExternalLink.kind.concat(" ").concat(state).concat(" ").concat(checks)
     links = select(
-        literal("link"),
-        ExternalLink.id,
-        ExternalLink.title,
-        ExternalLink.url,
-        _NONE,
-        ExternalLink.created_at,
-        # Its kind, state and checks, which have no spaces.
-        ExternalLink.kind.concat(" ")
-        .concat(func.coalesce(ExternalLink.state, ""))
-        .concat(" ")
-        .concat(func.coalesce(ExternalLink.checks, "")),
-    ).where(ExternalLink.ticket_id == bindparam("ticket_id", type_=Id()))
-    mute = select(
-        *(literal("mute"), TicketMute.user_id, _NONE, _NONE, _NONE, TicketMute.created_at, _NONE)
-    ).where(
-        TicketMute.ticket_id == bindparam("ticket_id", type_=Id()),
-        TicketMute.user_id == bindparam("user_id", type_=Id()),
+        *_row(
+            "link",
+            ExternalLink.id,
+            name=ExternalLink.title,
+            detail=ExternalLink.url,
+            number=ExternalLink.created_at,
+            type=status,
+        )
+    ).where(ExternalLink.ticket_id == ticket_id)
+    mute = select(*_row("mute", TicketMute.user_id)).where(
+        TicketMute.ticket_id == ticket_id, TicketMute.user_id == bindparam("user_id", type_=Id())
     )
-    # In the place of the time is the size.
+    kind = case((StoredFile.thumbnail_sha256.is_not(None), literal(IMAGE)), else_=_NONE)
     files = (
         select(
-            literal("file"),
-            StoredFile.id,
-            StoredFile.name,
-            _NONE,
-            _NONE,
-            FileContent.size,
-            case((StoredFile.thumbnail_sha256.is_not(None), literal(IMAGE)), else_=_NONE),
+            *_row("file", StoredFile.id, name=StoredFile.name, number=FileContent.size, type=kind)
         )
         .join(FileContent, FileContent.sha256 == StoredFile.sha256)
         .outerjoin(Comment, Comment.id == StoredFile.comment_id)
         .where(
-            StoredFile.ticket_id == bindparam("ticket_id", type_=Id()),
+            StoredFile.ticket_id == ticket_id,
             Comment.deleted_at.is_(None),
         )
         .order_by(StoredFile.created_at.desc(), StoredFile.id.desc())
