@@ -68,27 +68,30 @@ def _changed(
 ) -> Iterable[str]:
     for name, change in changes.items():
         before, after = change.get("from"), change.get("to")
-        if name == "title":
-            yield messages.retitled(ticket, str(before), str(after))
-        elif name == "body":
-            yield messages.description_edited(ticket)
-        elif name == "priority":
-            yield messages.prioritized(ticket, str(after), is_raised=_is_raised(before, after))
-        elif name == "rank":
-            yield messages.ranked(ticket, is_up=(after or "") < (before or ""))
-        elif name == "due_date":
-            yield messages.due_date_changed(ticket, before and day(before), after and day(after))
-        elif name == "assignee_user_id":
-            yield messages.unassigned(ticket, names.get(before or ""))
-        elif name == "reporter_user_id":
-            yield messages.reporter_changed(ticket, names.get(after or "", messages.UNKNOWN))
-        elif name == "parent_ticket_id":
-            parent = names.get(after, messages.A_TICKET) if after else None
-            yield messages.parent_changed(ticket, names.get(before or ""), parent)
-        elif name == "label_ids":
-            yield _relabelled(set(before or ()), set(after or ()), names, ticket)
-        else:
-            yield messages.field_changed(ticket, name)
+        match name:
+            case "title":
+                yield messages.retitled(ticket, str(before), str(after))
+            case "body":
+                yield messages.description_edited(ticket)
+            case "priority":
+                is_raised = _is_raised(before, after)
+                yield messages.prioritized(ticket, str(after), is_raised=is_raised)
+            case "rank":
+                yield messages.ranked(ticket, is_up=(after or "") < (before or ""))
+            case "due_date":
+                days = (before and day(before), after and day(after))
+                yield messages.due_date_changed(ticket, *days)
+            case "assignee_user_id":
+                yield messages.unassigned(ticket, names.get(before or ""))
+            case "reporter_user_id":
+                yield messages.reporter_changed(ticket, names.get(after or "", messages.UNKNOWN))
+            case "parent_ticket_id":
+                parent = names.get(after, messages.A_TICKET) if after else None
+                yield messages.parent_changed(ticket, names.get(before or ""), parent)
+            case "label_ids":
+                yield _relabelled(set(before or ()), set(after or ()), names, ticket)
+            case _:
+                yield messages.field_changed(ticket, name)
         # The first of several changes names the ticket.
         ticket = ""
 
