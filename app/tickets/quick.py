@@ -60,27 +60,23 @@ def read(
     labels_by_name = {templates.plain(label["name"]): label for label in labels}
     draft = QuickTicket()
 
+    def is_understood(sign: str, word: str) -> bool:
+        match sign:
+            case "/":
+                return _template(project_id, draft, word)
+            case "!":
+                return _priority(draft, word)
+            case "@":
+                return _assignee(users_by_name, draft, word)
+            case "#":
+                return _label(labels_by_name, draft, word)
+            case "^":
+                return _parent(actor, project_id, draft, word)
+        return _due(draft, word)
+
     def replacement(match: re.Match[str]) -> str:
         word = match["quoted"] or match["word"] or ""
-        if match["sign"].lower() == "due:":
-            is_known = _due(draft, word)
-        elif match["sign"] == "/":
-            is_known = _template(project_id, draft, word)
-        elif match["sign"] == "!":
-            is_known = _priority(draft, word)
-        elif match["sign"] == "@":
-            user = users_by_name.get(word.lower())
-            is_known = user is not None
-            if user is not None:
-                draft.take("assignee_user_id", user.id, messages.ASSIGNEE, user.display_name)
-        elif match["sign"] == "#":
-            label = labels_by_name.get(templates.plain(word))
-            is_known = label is not None
-            if label is not None:
-                draft.take("label_ids", label["id"], messages.LABEL, label["name"])
-        else:
-            is_known = _parent(actor, project_id, draft, word)
-        return " " if is_known else match[0]
+        return " " if is_understood(match["sign"], word) else match[0]
 
     draft.title = " ".join(_PIECE.sub(replacement, line).split())
     if draft.template is not None:
@@ -101,6 +97,22 @@ def _priority(draft: QuickTicket, word: str) -> bool:
     if value not in set(Priority):
         return False
     draft.take("priority", value, messages.PRIORITY, value.capitalize())
+    return True
+
+
+def _assignee(users_by_name: Mapping[str, Any], draft: QuickTicket, word: str) -> bool:
+    user = users_by_name.get(word.lower())
+    if user is None:
+        return False
+    draft.take("assignee_user_id", user.id, messages.ASSIGNEE, user.display_name)
+    return True
+
+
+def _label(labels_by_name: Mapping[str, Mapping[str, str]], draft: QuickTicket, word: str) -> bool:
+    label = labels_by_name.get(templates.plain(word))
+    if label is None:
+        return False
+    draft.take("label_ids", label["id"], messages.LABEL, label["name"])
     return True
 
 
