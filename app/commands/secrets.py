@@ -21,7 +21,7 @@ from app.database.session import reading, run_write, session
 from app.environment import replace_kept_secret
 from app.http.current import current_settings
 from app.integrations import service as integrations
-from app.integrations.models import CodeConnection
+from app.integrations.models import Integration
 from app.webhooks import service as webhooks
 from app.webhooks.models import Webhook
 
@@ -32,10 +32,10 @@ _ENABLED = SecondFactor.enabled_at.is_not(None)
 def lost_secrets() -> int:
     """How many webhooks and integrations have a secret that neither configured key opens."""
     of_webhooks = [webhooks.SECRETS.decrypt(one) for one in session.scalars(select(Webhook))]
-    of_forges = [
-        integrations.SECRETS.decrypt(one) for one in session.scalars(select(CodeConnection))
+    of_integrations = [
+        integrations.SECRETS.decrypt(one) for one in session.scalars(select(Integration))
     ]
-    return (of_webhooks + of_forges).count(None)
+    return (of_webhooks + of_integrations).count(None)
 
 
 def lost_second_factors() -> int:
@@ -47,11 +47,11 @@ def lost_second_factors() -> int:
 def under_previous_key() -> int:
     """How many stored secrets only SECRET_KEY_PREVIOUS opens."""
     of_webhooks = session.scalars(select(Webhook))
-    of_forges = session.scalars(select(CodeConnection))
+    of_integrations = session.scalars(select(Integration))
     of_people = session.scalars(select(SecondFactor).where(_ENABLED))
     return (
         sum(map(webhooks.SECRETS.is_under_previous_key, of_webhooks))
-        + sum(map(integrations.SECRETS.is_under_previous_key, of_forges))
+        + sum(map(integrations.SECRETS.is_under_previous_key, of_integrations))
         + sum(map(second_factor.SECRETS.is_under_previous_key, of_people))
     )
 
@@ -120,7 +120,7 @@ def _reencrypt_all() -> None:
     if lost:
         click.echo(messages.webhooks_lost(lost))
     _, unread = _encrypt_anew(
-        select(CodeConnection.id), messages.ENCRYPTING_INTEGRATIONS, integrations.SECRETS
+        select(Integration.id), messages.ENCRYPTING_INTEGRATIONS, integrations.SECRETS
     )
     if unread:
         click.echo(messages.integrations_lost(unread))

@@ -1,4 +1,4 @@
-"""Addresses of pull requests, issues and commits at code forges, and their short names."""
+"""Addresses of pull requests, issues and commits at code hosts, and their short names."""
 
 import re
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ class CodeAddress:
 
 
 def read(address: str) -> CodeAddress | None:
-    """What an https address of a forge leads to; None for any other address.
+    """What an https address of a code host leads to; None for any other address.
 
     GitLab puts ``/-/`` behind the project. An address with a query or fragment has no short name,
     as that leads to a part.

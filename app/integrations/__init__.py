@@ -1,1 +1,1 @@
-"""Connections to code forges: what they deliver becomes links of tickets, and moves them."""
+"""Integrations with code hosts: what they deliver becomes links of tickets, and moves them."""

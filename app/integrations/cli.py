@@ -8,13 +8,13 @@ from app.core import text
 from app.database.session import reading, session
 from app.http.current import current_settings
 from app.integrations import messages
-from app.integrations.models import CodeConnection
-from app.integrations.service import SHOWN, connection_json
+from app.integrations.models import Integration
+from app.integrations.service import SHOWN, integration_json
 
 
 @click.group("integrations")
 def integrations() -> None:
-    """Show connections to code forges."""
+    """Show integrations with code hosts."""
 
 
 @integrations.command("list")
@@ -23,8 +23,8 @@ def list_command(as_json: bool) -> None:
     """List all integrations with the times of their last deliveries."""
     base_url = current_settings().base_url
     with reading():
-        rows = session.execute(SHOWN.order_by(CodeConnection.created_at)).all()
-        listed = [connection_json(row, base_url) for row in rows]
+        rows = session.execute(SHOWN.order_by(Integration.created_at)).all()
+        listed = [integration_json(row, base_url) for row in rows]
     for one in listed:
         if as_json:
             click.echo(json.dumps(one))

@@ -1,4 +1,4 @@
-"""``POST /integrations/<id>/events``: where forges deliver, without a credential but signed.
+"""``POST /integrations/<id>/events``: where code hosts deliver, without a credential but signed.
 
 A wrong signature and an integration that does not exist are answered alike, and count as failed
 credentials.
@@ -20,7 +20,7 @@ from app.database.session import reading, run_write, session
 from app.http.current import current_g, current_request, current_settings, read_body
 from app.http.flask_app import FAILED
 from app.integrations import messages, receiving, service, signatures
-from app.integrations.models import CodeConnection, Forge
+from app.integrations.models import Forge, Integration
 from app.rest.routing import Rendered, as_json, respond
 
 events = Blueprint("integration_events", __name__)
@@ -49,9 +49,9 @@ def receive(connection_id: str) -> Response:
 
         def work() -> str:
             # Again, as the secret, the bot or its projects may have changed.
-            connection = _signed(connection_id, request, body)
-            state.actor = identity.acting_bot(connection.bot_user_id)
-            return receiving.receive(state.actor, connection, event, body, content)
+            integration = _signed(connection_id, request, body)
+            state.actor = identity.acting_bot(integration.bot_user_id)
+            return receiving.receive(state.actor, integration, event, body, content)
 
         outcome = run_write(work)
     except DomainError as error:
@@ -60,21 +60,21 @@ def receive(connection_id: str) -> Response:
     return respond(Rendered(200, as_json({"outcome": outcome})))
 
 
-def _signed(connection_id: str, request: Request, body: bytes) -> CodeConnection:
-    """The connection, if the delivery is signed with its secret; raises NotFound."""
-    canonical = as_uuid(connection_id)
-    connection = session.get(CodeConnection, canonical) if canonical else None
-    secret = service.SECRETS.decrypt(connection) if connection else None
+def _signed(integration_id: str, request: Request, body: bytes) -> Integration:
+    """The integration, if the delivery is signed with its secret; raises NotFound."""
+    canonical = as_uuid(integration_id)
+    integration = session.get(Integration, canonical) if canonical else None
+    secret = service.SECRETS.decrypt(integration) if integration else None
     # What is not there takes as long as what is.
-    forge = Forge(connection.forge) if connection else Forge.GITHUB
+    forge = Forge(integration.forge) if integration else Forge.GITHUB
     is_signed = signatures.is_signed(forge, secret or signatures.NO_SECRET, request.headers, body)
-    if connection is None or secret is None or not is_signed:
-        raise _refusal(connection_id)
-    return connection
+    if integration is None or secret is None or not is_signed:
+        raise _refusal(integration_id)
+    return integration
 
 
-def _refusal(connection_id: str) -> NotFound:
-    error = NotFound("integration", connection_id)
+def _refusal(integration_id: str) -> NotFound:
+    error = NotFound("integration", integration_id)
     request = current_request()
     request.environ[FAILED] = True
     current_g().actor = ANONYMOUS

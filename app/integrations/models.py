@@ -1,4 +1,4 @@
-"""Connections to code forges, and what they delivered."""
+"""Integrations with code hosts, and what they delivered."""
 
 from enum import StrEnum
 
@@ -16,8 +16,8 @@ class Forge(StrEnum):
     FORGEJO = "forgejo"
 
 
-class CodeConnection(Base):
-    """A forge that may tell Docket about code, and the bot by which it acts."""
+class Integration(Base):
+    """A code host that may tell Docket about code, and the bot by which it acts."""
 
     __tablename__ = "code_connections"
     __table_args__ = (one_of("forge", Forge), Index(None, "created_at", "id"))

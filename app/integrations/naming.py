@@ -1,4 +1,4 @@
-"""Which tickets a text of a forge names, and which of them it says that it fixes."""
+"""Which tickets a text of a code host names, and which of them it says that it fixes."""
 
 import re
 from collections.abc import Iterable

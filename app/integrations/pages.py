@@ -12,7 +12,7 @@ from app.http.current import current_settings
 from app.integrations import messages, service
 from app.integrations.models import Forge
 from app.integrations.schemas import IntegrationCreate, IntegrationPatch
-from app.integrations.service import FORGE_NAMES, OpenedConnection
+from app.integrations.service import FORGE_NAMES, OpenedIntegration
 from app.projects.models import WorkflowState
 from app.projects.pages import offered_projects
 from app.web.forms import Form, load_form, submit
@@ -30,7 +30,7 @@ MOVE = "on_merge:"
 @pages.get("/integrations")
 def index() -> Response:
     with reading():
-        found = service.list_connections(
+        found = service.list_integrations(
             actor(),
             base_url=current_settings().base_url,
             limit=service.MAX_INTEGRATIONS,
@@ -56,7 +56,7 @@ def _choices() -> dict[str, Any]:
 
 @pages.get("/integrations/new")
 def new() -> Response:
-    service.create_connection.admit(actor())
+    service.create_integration.admit(actor())
     return _new_page(Form())
 
 
@@ -78,12 +78,12 @@ def _moves(project_ids: list[str]) -> list[dict[str, str]]:
 
 @pages.post("/integrations")
 def create() -> Response:
-    """Connect a forge and show the secret, in this answer only."""
+    """Connect a code host and show the secret, in this answer only."""
     form = load_form(IntegrationCreate)
     if not request.form.getlist("project_ids"):
         form.errors.pop("project_ids", None)
         form.refuse("project_ids", messages.SELECT_A_PROJECT)
-    made: list[OpenedConnection] = []
+    made: list[OpenedIntegration] = []
 
     def work(present: Actor) -> None:
         fields = {name: form.data[name] for name in ("name", "forge", "project_ids")}
@@ -91,11 +91,11 @@ def create() -> Response:
             fields["secret"] = form.data["secret"]
         moves = _moves(fields["project_ids"])
         settings = current_settings()
-        made[:] = [service.create_connection(present, **fields, on_merge=moves, settings=settings)]
+        made[:] = [service.create_integration(present, **fields, on_merge=moves, settings=settings)]
 
     if not submit(form, work):
         return _new_page(form, 422)
-    return _show(made[0].connection.id, secret=made[0].secret)
+    return _show(made[0].integration.id, secret=made[0].secret)
 
 
 @pages.get(INTEGRATION)
@@ -109,15 +109,15 @@ def _show(
     if secret:
         g.shows_secret = True
     with reading():
-        connection = service.get_connection(actor(), integration_id)
-        shown = service.described(connection, current_settings().base_url)
-        deliveries = service.newest_deliveries(actor(), connection.id, DELIVERIES_SHOWN)
+        integration = service.get_integration(actor(), integration_id)
+        shown = service.described(integration, current_settings().base_url)
+        deliveries = service.newest_deliveries(actor(), integration.id, DELIVERIES_SHOWN)
         choices = _choices()
     return page(
         "integrations/show.html",
         integration=shown,
-        forge_name=FORGE_NAMES[Forge(connection.forge)],
-        moves=connection.on_merge,
+        forge_name=FORGE_NAMES[Forge(integration.forge)],
+        moves=integration.on_merge,
         deliveries=deliveries,
         secret=secret,
         form=form,
@@ -140,7 +140,7 @@ def change(integration_id: str) -> Response:
         fields = {"project_ids": projects, "on_merge": _moves(projects)}
         if "name" in form.data:
             fields["name"] = form.data["name"]
-        service.update_connection(present, integration_id, **fields)
+        service.update_integration(present, integration_id, **fields)
 
     if submit(form, work):
         return go(f"/integrations/{integration_id}")
@@ -150,11 +150,11 @@ def change(integration_id: str) -> Response:
 @pages.get(f"{INTEGRATION}/delete")
 def ask_to_delete(integration_id: str) -> Response:
     with reading():
-        connection = service.get_connection(actor(), integration_id)
-    return page("integrations/delete.html", block="sheet", integration=connection)
+        integration = service.get_integration(actor(), integration_id)
+    return page("integrations/delete.html", block="sheet", integration=integration)
 
 
 @pages.post(f"{INTEGRATION}/delete")
 def delete(integration_id: str) -> Response:
-    write(lambda present: service.delete_connection(present, integration_id))
+    write(lambda present: service.delete_integration(present, integration_id))
     return go("/integrations")

@@ -1,4 +1,4 @@
-"""What forges deliver, as values: pull requests, branches, commits and results of checks.
+"""What code hosts deliver, as values: pull requests, branches, commits and results of checks.
 
 A payload comes from outside: each value is read with its type, and one that is missing or of
 another type is left out.
@@ -28,7 +28,7 @@ _OFFSET = re.compile(r" (?=[+-][0-9]{2}:?[0-9]{2}$)")
 class ChangeNews:
     """A pull request, branch or commit as one delivery has it."""
 
-    # What it is at the forge.
+    # What it is at the code host.
     key: str
     kind: LinkKind
     url: str
@@ -74,7 +74,7 @@ News = ChangeNews | CheckNews
 
 
 class Payload:
-    """JSON of a forge, whose values are read by their path."""
+    """JSON of a code host, whose values are read by their path."""
 
     def __init__(self, content: Any) -> None:
         self._content = content

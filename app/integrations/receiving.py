@@ -19,7 +19,7 @@ from app.core.errors import DomainError, InvalidField
 from app.database.locks import Lock, acquire
 from app.database.session import AnyRow, savepoint, session
 from app.integrations import github, gitlab, messages, naming
-from app.integrations.models import CodeChange, CodeCheck, CodeConnection, CodeDelivery, Forge
+from app.integrations.models import CodeChange, CodeCheck, CodeDelivery, Forge, Integration
 from app.integrations.payloads import ChangeNews, CheckNews, News, Payload
 from app.projects.models import Project
 from app.tickets import links, service
@@ -40,22 +40,22 @@ READERS: dict[Forge, Callable[[str, Payload], Iterator[News]]] = {
 
 @operation(Access.WRITE)
 def receive(
-    actor: Actor, connection: CodeConnection, event: str, body: bytes, content: Mapping[str, Any]
+    actor: Actor, integration: Integration, event: str, body: bytes, content: Mapping[str, Any]
 ) -> str:
-    """Apply a delivery whose signature was checked, as the bot of its connection.
+    """Apply a delivery whose signature was checked, as the bot of its integration.
 
     Returns what it did, in words. A delivery that was received before does nothing, unless the
-    connection was changed since.
+    integration was changed since.
     """
     # Two deliveries about one pull request wait for each other.
     acquire(Lock.CODE)
-    seen = f"{connection.updated_at}\n{event}\n".encode() + body
+    seen = f"{integration.updated_at}\n{event}\n".encode() + body
     fingerprint = hashlib.sha256(seen).hexdigest()
-    known = select(CodeDelivery.id).filter_by(connection_id=connection.id, fingerprint=fingerprint)
+    known = select(CodeDelivery.id).filter_by(connection_id=integration.id, fingerprint=fingerprint)
     if session.scalar(known) is not None:
         return messages.RECEIVED_BEFORE
-    work = _Receiving(actor, connection)
-    for news in READERS[Forge(connection.forge)](event, Payload(content)):
+    work = _Receiving(actor, integration)
+    for news in READERS[Forge(integration.forge)](event, Payload(content)):
         if isinstance(news, CheckNews):
             work.check(news)
         else:
@@ -64,7 +64,7 @@ def receive(
     session.add(
         CodeDelivery(
             id=identifier,
-            connection_id=connection.id,
+            connection_id=integration.id,
             fingerprint=fingerprint,
             event=event,
             outcome=work.outcome(),
@@ -78,9 +78,9 @@ def receive(
 class _Receiving:
     """One delivery while it is applied."""
 
-    def __init__(self, actor: Actor, connection: CodeConnection) -> None:
+    def __init__(self, actor: Actor, integration: Integration) -> None:
         self._actor = actor
-        self._connection = connection
+        self._integration = integration
         self._done: Counter[str] = Counter()
         self._tickets: set[str] = set()
 
@@ -112,13 +112,13 @@ class _Receiving:
             self._move(change, news, named)
 
     def _kept(self, news: ChangeNews) -> CodeChange:
-        external_id = f"{self._connection.id}/{news.key}"
+        external_id = f"{self._integration.id}/{news.key}"
         statement = select(CodeChange).where(CodeChange.external_id == external_id)
         change = session.scalars(statement).first()
         if change is None:
             change = CodeChange(
                 id=ids.new_id(),
-                connection_id=self._connection.id,
+                connection_id=self._integration.id,
                 external_id=external_id,
                 kind=news.kind.value,
                 version="",
@@ -179,7 +179,7 @@ class _Receiving:
         """Move the tickets that a merge fixes, each once, into the states of their projects."""
         fixed = naming.fixed(news.texts)
         for row in named:
-            state_id = self._connection.on_merge.get(row.project_id)
+            state_id = self._integration.on_merge.get(row.project_id)
             is_moved = row.id in change.moved_ticket_ids
             if state_id is None or is_moved or row.display_id not in fixed:
                 continue
@@ -196,7 +196,7 @@ class _Receiving:
     def check(self, news: CheckNews) -> None:
         """Keep the newest result of a check, and show it at what has this commit."""
         commit = f"{news.repository}/{news.commit}"
-        of_commit = select(CodeCheck).filter_by(connection_id=self._connection.id, commit=commit)
+        of_commit = select(CodeCheck).filter_by(connection_id=self._integration.id, commit=commit)
         known = {row.context: row for row in session.scalars(of_commit.limit(MAX_CHECKS))}
         row = known.get(news.context)
         if row is None:
@@ -204,7 +204,7 @@ class _Receiving:
                 return
             row = CodeCheck(
                 id=ids.new_id(),
-                connection_id=self._connection.id,
+                connection_id=self._integration.id,
                 commit=commit,
                 context=news.context,
                 checks=news.checks.value,
@@ -220,9 +220,9 @@ class _Receiving:
             row.checks, row.run, row.at = news.checks.value, news.run, news.at
         row.updated_at = now_ms()
         session.flush()
-        prefix = f"{self._connection.id}/{news.repository}/"
+        prefix = f"{self._integration.id}/{news.repository}/"
         heads = select(CodeChange).where(
-            CodeChange.connection_id == self._connection.id,
+            CodeChange.connection_id == self._integration.id,
             CodeChange.head == news.commit,
             CodeChange.external_id.startswith(prefix, autoescape=True),
         )
@@ -236,7 +236,7 @@ class _Receiving:
         _, repository, _ = change.external_id.split("/", 2)
         found = session.scalars(
             select(CodeCheck.checks).filter_by(
-                connection_id=self._connection.id, commit=f"{repository}/{change.head}"
+                connection_id=self._integration.id, commit=f"{repository}/{change.head}"
             )
         ).all()
         return next((word for word in _WORST_FIRST if word in found), None)

@@ -32,12 +32,12 @@ ON_MERGE = {
 
 
 class IntegrationOut(Schema):
-    """A connection to a code forge."""
+    """An integration with a code host."""
 
     id = Identifier(required=True, metadata=like(examples.INTEGRATION))
     name = Text(required=True, metadata=like("GitHub"))
     forge = Choice(Forge, required=True, metadata=like(Forge.GITHUB))
-    address = Text(required=True, metadata=like(ADDRESS, "Where the forge delivers."))
+    address = Text(required=True, metadata=like(ADDRESS, "Where the code host delivers."))
     bot_user_id = Identifier(required=True, metadata=like(examples.BOT))
     project_ids = Items(Identifier(), required=True, metadata=like([examples.PROJECT]))
     on_merge = Items(Nested(MoveOnMerge), required=True)

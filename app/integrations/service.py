@@ -1,4 +1,4 @@
-"""The verbs of connections, humans only, and the encryption of their secrets."""
+"""The verbs of integrations, humans only, and the encryption of their secrets."""
 
 import re
 import secrets
@@ -22,7 +22,7 @@ from app.database.pagination import Page, page
 from app.database.session import session
 from app.database.versions import apply_changes, touch
 from app.integrations import messages
-from app.integrations.models import CodeConnection, CodeDelivery, Forge
+from app.integrations.models import CodeDelivery, Forge, Integration
 from app.projects.models import WorkflowState
 
 FORGE_NAMES = {
@@ -33,97 +33,95 @@ FORGE_NAMES = {
 }
 MIN_SECRET_BYTES, MAX_SECRET_LENGTH = 16, 1024
 MAX_INTEGRATIONS = 100
-SECRETS = SecretColumn(CodeConnection, "integration")
+SECRETS = SecretColumn(Integration, "integration")
 _NOT_IN_USERNAME = re.compile(r"[^a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
-class OpenedConnection:
-    """A connection and its secret, which is shown once."""
+class OpenedIntegration:
+    """An integration and its secret, which is shown once."""
 
-    connection: CodeConnection
+    integration: Integration
     secret: str
 
 
-def find(connection_id: str, *, lock: bool = False) -> CodeConnection:
-    """The connection of this id; raises NotFound."""
-    canonical = as_uuid(connection_id)
-    found = (
-        session.get(CodeConnection, canonical, with_for_update=lock or None) if canonical else None
-    )
+def find(integration_id: str, *, lock: bool = False) -> Integration:
+    """The integration of this id; raises NotFound."""
+    canonical = as_uuid(integration_id)
+    found = session.get(Integration, canonical, with_for_update=lock or None) if canonical else None
     if found is None:
-        raise NotFound("integration", connection_id)
+        raise NotFound("integration", integration_id)
     return found
 
 
 _LAST_DELIVERY = (
     select(func.max(CodeDelivery.created_at))
-    .where(CodeDelivery.connection_id == CodeConnection.id)
-    .correlate(CodeConnection)
+    .where(CodeDelivery.connection_id == Integration.id)
+    .correlate(Integration)
     .scalar_subquery()
     .label("last_delivery_at")
 )
 SHOWN = select(
-    CodeConnection,
-    CodeConnection.id,
-    CodeConnection.created_at,
+    Integration,
+    Integration.id,
+    Integration.created_at,
     User.project_ids,
     _LAST_DELIVERY,
-).join(User, User.id == CodeConnection.bot_user_id)
+).join(User, User.id == Integration.bot_user_id)
 
 
-def described(connection: CodeConnection, base_url: str) -> dict[str, Any]:
-    """The JSON of a connection."""
-    return connection_json(
-        session.execute(SHOWN.where(CodeConnection.id == connection.id)).one(), base_url
+def described(integration: Integration, base_url: str) -> dict[str, Any]:
+    """The JSON of an integration."""
+    return integration_json(
+        session.execute(SHOWN.where(Integration.id == integration.id)).one(), base_url
     )
 
 
-def connection_json(row: Any, base_url: str) -> dict[str, Any]:
+def integration_json(row: Any, base_url: str) -> dict[str, Any]:
     """The JSON of a row of ``SHOWN``, without the secret."""
-    connection: CodeConnection = row.CodeConnection
+    integration: Integration = row.Integration
     return {
-        "id": connection.id,
-        "name": connection.name,
-        "forge": connection.forge,
-        "address": f"{base_url}/integrations/{connection.id}/events",
-        "bot_user_id": connection.bot_user_id,
+        "id": integration.id,
+        "name": integration.name,
+        "forge": integration.forge,
+        "address": f"{base_url}/integrations/{integration.id}/events",
+        "bot_user_id": integration.bot_user_id,
         "project_ids": row.project_ids or [],
         "on_merge": [
             {"project_id": project_id, "state_id": state_id}
-            for project_id, state_id in sorted(connection.on_merge.items())
+            for project_id, state_id in sorted(integration.on_merge.items())
         ],
-        "created_by_user_id": connection.created_by_user_id,
+        "created_by_user_id": integration.created_by_user_id,
         "last_delivery_at": iso_or_none(row.last_delivery_at),
-        "created_at": iso(connection.created_at),
-        "updated_at": iso(connection.updated_at),
+        "created_at": iso(integration.created_at),
+        "updated_at": iso(integration.updated_at),
     }
 
 
-def _target(connection_id: str) -> Target:
-    return Target("integration", connection_id)
+def _target(integration_id: str) -> Target:
+    return Target("integration", integration_id)
 
 
 @operation(Access.HUMAN)
-def list_connections(actor: Actor, *, base_url: str, limit: int, cursor: str | None) -> Page:
+def list_integrations(actor: Actor, *, base_url: str, limit: int, cursor: str | None) -> Page:
     return page(
         SHOWN,
         kind="integration",
-        sort=CodeConnection.created_at,
-        id_column=CodeConnection.id,
+        sort=Integration.created_at,
+        id_column=Integration.id,
         limit=limit,
         cursor=cursor,
-        build=lambda rows: [connection_json(row, base_url) for row in rows],
+        build=lambda rows: [integration_json(row, base_url) for row in rows],
     )
 
 
 @operation(Access.HUMAN)
-def get_connection(actor: Actor, connection_id: str) -> CodeConnection:
-    return find(connection_id)
+def get_integration(actor: Actor, integration_id: str) -> Integration:
+    return find(integration_id)
 
 
 @operation(Access.HUMAN)
-def create_connection(
+def create_integration(
     actor: Actor,
     *,
     name: str,
@@ -132,16 +130,16 @@ def create_connection(
     settings: Settings,
     on_merge: list[dict[str, str]] | None = None,
     secret: str | None = None,
-) -> OpenedConnection:
-    """Connect a forge, with a bot of its own that may write in these projects.
+) -> OpenedIntegration:
+    """Connect a code host, with a bot of its own that may write in these projects.
 
-    Raises InvalidField, and Conflict ``invariant_violation`` beyond 100 connections.
+    Raises InvalidField, and Conflict ``invariant_violation`` beyond 100 integrations.
     """
     name = text.line(name, "name")
     secret = _secret(secret)
     if not project_ids:
         raise InvalidField("project_ids", "blank", messages.SELECT_A_PROJECT)
-    if (session.scalar(select(func.count()).select_from(CodeConnection)) or 0) >= MAX_INTEGRATIONS:
+    if (session.scalar(select(func.count()).select_from(Integration)) or 0) >= MAX_INTEGRATIONS:
         message = messages.too_many(MAX_INTEGRATIONS)
         raise Conflict("invariant_violation", message)
     bot = bots.create_bot(
@@ -153,12 +151,12 @@ def create_connection(
         project_ids=project_ids,
         can_edit_global_wiki=False,
     ).user
-    # It acts by what the forge delivers, not by a token.
+    # It acts by what the code host delivers, not by a token.
     bots.revoke_token(actor, bot.id)
     moves = _moves(on_merge or [], bot.project_ids or [])
     identifier = ids.new_id()
     created_at = ids.created_ms(identifier)
-    connection = CodeConnection(
+    integration = Integration(
         id=identifier,
         name=name,
         forge=forge,
@@ -169,7 +167,7 @@ def create_connection(
         created_at=created_at,
         updated_at=created_at,
     )
-    session.add(connection)
+    session.add(integration)
     session.flush()
     record(
         actor,
@@ -181,7 +179,7 @@ def create_connection(
         project_ids=bot.project_ids,
         on_merge=moves,
     )
-    return OpenedConnection(connection, secret)
+    return OpenedIntegration(integration, secret)
 
 
 def _secret(given: str | None) -> str:
@@ -205,7 +203,7 @@ def _bot_username(name: str, forge: Forge) -> str:
 
 
 def _moves(given: list[dict[str, str]], project_ids: list[str]) -> dict[str, str]:
-    """The states by project, checked: each is one of a project of the connection."""
+    """The states by project, checked: each is one of a project of the integration."""
     moves: dict[str, str] = {}
     for one in given:
         project_id, state_id = one["project_id"], one["state_id"]
@@ -220,22 +218,22 @@ def _moves(given: list[dict[str, str]], project_ids: list[str]) -> dict[str, str
 
 
 @operation(Access.HUMAN)
-def update_connection(
+def update_integration(
     actor: Actor,
     /,
-    connection_id: str,
+    integration_id: str,
     *,
     name: str | None = None,
     project_ids: list[str] | None = None,
     on_merge: list[dict[str, str]] | None = None,
-) -> CodeConnection:
-    """Change a connection and the projects of its bot.
+) -> Integration:
+    """Change an integration and the projects of its bot.
 
     Deliveries that were accepted before are read again if they are sent again. Raises NotFound and
     InvalidField.
     """
-    connection = find(connection_id, lock=True)
-    bot = session.get_one(User, connection.bot_user_id)
+    integration = find(integration_id, lock=True)
+    bot = session.get_one(User, integration.bot_user_id)
     before = bot.project_ids or []
     if project_ids is not None:
         if not project_ids:
@@ -249,49 +247,49 @@ def update_connection(
     if on_merge is not None:
         fields["on_merge"] = _moves(on_merge, projects)
     elif projects:
-        kept = {one: state for one, state in connection.on_merge.items() if one in projects}
+        kept = {one: state for one, state in integration.on_merge.items() if one in projects}
         fields["on_merge"] = kept
-    changed = apply_changes(connection, fields)
+    changed = apply_changes(integration, fields)
     if before != projects:
         changed["project_ids"] = {"from": before, "to": projects}
         if len(changed) == 1:
-            touch(connection)
+            touch(integration)
     if changed:
         session.flush()
-        record(actor, "integration.updated", _target(connection.id), changes=changed)
-    return connection
+        record(actor, "integration.updated", _target(integration.id), changes=changed)
+    return integration
 
 
 @operation(Access.HUMAN)
 def rotate_secret(
-    actor: Actor, connection_id: str, *, secret: str | None = None
-) -> OpenedConnection:
+    actor: Actor, integration_id: str, *, secret: str | None = None
+) -> OpenedIntegration:
     """Replace the secret at once, by the given one or a new one; raises NotFound, InvalidField."""
-    connection = find(connection_id, lock=True)
+    integration = find(integration_id, lock=True)
     replacement = _secret(secret)
-    connection.sealed_secret = SECRETS.encrypt(connection.id, replacement.encode())
-    touch(connection)
+    integration.sealed_secret = SECRETS.encrypt(integration.id, replacement.encode())
+    touch(integration)
     session.flush()
-    record(actor, "integration.secret_rotated", _target(connection.id))
-    return OpenedConnection(connection, replacement)
+    record(actor, "integration.secret_rotated", _target(integration.id))
+    return OpenedIntegration(integration, replacement)
 
 
 @operation(Access.HUMAN)
-def delete_connection(actor: Actor, connection_id: str) -> None:
-    """Delete a connection and deactivate its bot; links stay. Raises NotFound."""
-    connection = find(connection_id, lock=True)
-    bots.delete_bot(actor, connection.bot_user_id)
-    session.delete(connection)
+def delete_integration(actor: Actor, integration_id: str) -> None:
+    """Delete an integration and deactivate its bot; links stay. Raises NotFound."""
+    integration = find(integration_id, lock=True)
+    bots.delete_bot(actor, integration.bot_user_id)
+    session.delete(integration)
     session.flush()
-    record(actor, "integration.deleted", _target(connection.id), name=connection.name)
+    record(actor, "integration.deleted", _target(integration.id), name=integration.name)
 
 
 @operation(Access.HUMAN)
-def newest_deliveries(actor: Actor, connection_id: str, limit: int) -> list[CodeDelivery]:
-    """What a connection delivered last, the newest first."""
+def newest_deliveries(actor: Actor, integration_id: str, limit: int) -> list[CodeDelivery]:
+    """What an integration delivered last, the newest first."""
     newest = (
         select(CodeDelivery)
-        .where(CodeDelivery.connection_id == connection_id)
+        .where(CodeDelivery.connection_id == integration_id)
         .order_by(CodeDelivery.created_at.desc(), CodeDelivery.id.desc())
         .limit(limit)
     )

@@ -1,4 +1,4 @@
-"""Whether a delivery comes from who knows the secret of its connection.
+"""Whether a delivery comes from who knows the secret of its integration.
 
 Every comparison takes the same time wherever the first difference is.
 """
@@ -24,7 +24,7 @@ HEADERS = {
     Forge.GITEA: (("X-Gitea-Signature", ""), ("X-Hub-Signature-256", "sha256=")),
     Forge.FORGEJO: (("X-Forgejo-Signature", ""), ("X-Gitea-Signature", "")),
 }
-# What stands in for the secret of a connection that is not there.
+# What stands in for the secret of an integration that is not there.
 NO_SECRET = b"\x00" * 32
 
 

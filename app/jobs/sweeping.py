@@ -25,7 +25,7 @@ from app.database.locks import Lock, acquire, database_ms
 from app.database.session import Base, run_write, session
 from app.files.sweeping import ContentSweep
 from app.http.current import current_settings
-from app.integrations.models import CodeChange, CodeCheck, CodeConnection, CodeDelivery
+from app.integrations.models import CodeChange, CodeCheck, CodeDelivery, Integration
 from app.jobs import messages
 from app.mail.models import Mail, MailState
 from app.webhooks.models import OutboxEntry, OutboxState, Webhook
@@ -154,7 +154,7 @@ def outbox(_: Settings) -> int:
 
 
 def code_deliveries(_: Settings) -> int:
-    """What forges delivered a week ago."""
+    """What code hosts delivered a week ago."""
     return _delete_due(CodeDelivery.id, CodeDelivery.created_at <= now_ms() - DELIVERIES_MS)
 
 
@@ -165,7 +165,7 @@ def code_news(_: Settings) -> int:
     return (
         _delete_due(CodeCheck.id, CodeCheck.updated_at <= oldest)
         + _delete_due(CodeChange.id, CodeChange.updated_at <= oldest, names_none)
-        + _delete_due(CodeChange.id, ~exists().where(CodeConnection.id == CodeChange.connection_id))
+        + _delete_due(CodeChange.id, ~exists().where(Integration.id == CodeChange.connection_id))
     )
 
 

@@ -20,7 +20,7 @@ LINK_KIND = like(LinkKind.PULL_REQUEST, "What it leads to. Default: read off the
 class LinkOut(Schema):
     """An address where work on the ticket is.
 
-    An integration with a forge keeps `title`, `state`, `checks` and `author` up to date.
+    An integration with a code host keeps `title`, `state`, `checks` and `author` up to date.
     """
 
     id = Identifier(required=True, metadata=like(examples.LINK))

@@ -252,7 +252,7 @@ class ExternalLink(Base):
     kind: Mapped[str] = mapped_column(short_text(16))
     state: Mapped[str | None] = mapped_column(short_text(8))
     checks: Mapped[str | None] = mapped_column(short_text(8))
-    # Who wrote it, by the name at the forge.
+    # Who wrote it, by the name at the code host.
     author: Mapped[str | None] = mapped_column(short_text())
     # Which connection keeps it up to date, and what it is there.
     external_id: Mapped[str | None] = mapped_column(short_text())

@@ -15,7 +15,7 @@ from app.database.encryption import SecretColumn
 from app.database.locks import sole_use_of
 from app.database.session import reading, run_write, session
 from app.integrations import service as integrations
-from app.integrations.models import CodeConnection
+from app.integrations.models import Integration
 from app.webhooks import service as webhooks
 from app.webhooks.models import Webhook
 from tests.support.story import ok, refused
@@ -67,7 +67,7 @@ def test_secrets_of_integrations_are_sealed_anew_too(app, cast, as_if_replaced, 
     flask("rotate-secret-key")
     app.config["SECRET_KEY_FALLBACKS"] = []
     with app.app_context(), reading():
-        (row,) = session.query(CodeConnection).all()
+        (row,) = session.query(Integration).all()
         assert (integrations.SECRETS.decrypt(row) or b"").decode() == secret
 
 

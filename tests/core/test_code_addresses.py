@@ -1,4 +1,4 @@
-"""Short names of what is at code forges."""
+"""Short names of what is at code hosts."""
 
 import pytest
 

@@ -1,1 +1,1 @@
-"""Connections to code forges."""
+"""Integrations with code hosts."""

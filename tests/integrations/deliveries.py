@@ -1,4 +1,4 @@
-"""Payloads of forges in the form that each publishes, cut to what is read; and how each signs."""
+"""Payloads of code hosts as each publishes them, cut to what is read; and how each signs."""
 
 import hashlib
 import hmac
@@ -12,7 +12,7 @@ from werkzeug.test import TestResponse
 from tests.support.cast import Cast
 from tests.support.story import ok, state_ids
 
-SECRET = "a secret of the forge"
+SECRET = "a secret of the code host"
 SHA = "6dcb09b5b57875f334f61aebed695e2e4193db5e"
 HOME = {
     "github": "https://github.com/docket/app",
@@ -141,7 +141,7 @@ def signed(forge: str, event: str, body: bytes, secret: str = SECRET) -> dict[st
 
 @dataclass
 class Connected:
-    """A forge that is connected, with the projects OPEN and FENCED unless told otherwise."""
+    """A code host that is connected, with the projects OPEN and FENCED unless told otherwise."""
 
     cast: Cast
     forge: str = "github"

@@ -1,4 +1,4 @@
-"""What forges deliver becomes links, states, checks and moves."""
+"""What code hosts deliver becomes links, states, checks and moves."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The address where forges deliver: who is let in, and what hostile senders meet."""
+"""The address where code hosts deliver: who is let in, and what hostile senders meet."""
 
 import base64
 import hashlib
@@ -202,8 +202,8 @@ def test_the_secret_is_stored_encrypted(app, at):
     from sqlalchemy import select
 
     from app.database.session import session
-    from app.integrations.models import CodeConnection
+    from app.integrations.models import Integration
 
-    (kept,) = in_app(app, lambda: session.scalars(select(CodeConnection.sealed_secret)).all())
+    (kept,) = in_app(app, lambda: session.scalars(select(Integration.sealed_secret)).all())
     assert SECRET.encode() not in kept
     assert hashlib.sha256(SECRET.encode()).digest() not in kept

@@ -127,7 +127,7 @@ def test_what_could_get_around_it_is_for_people(world: World, way: str):
 
 
 def test_no_merge_gets_around_it(world: World):
-    """The forge is told no more than that nothing moved, and may say it again later."""
+    """The code host is told no more than that nothing moved, and may say it again later."""
     sign_off(world)
     before = world.in_done()
     merge(world, 1)

@@ -1,4 +1,4 @@
-"""Faults of what Docket and other services tell each other: mail, code forges, single sign-on."""
+"""Faults of what Docket and other services tell each other: mail, code hosts, single sign-on."""
 
 import json
 import os
@@ -153,7 +153,7 @@ def _make_due(stage: Stage) -> None:
 
 
 def forges(stage: Stage, kills: int, tickets: int = 6) -> Figures:
-    """A forge delivers twice, in any order, and again what a SIGKILL swallowed: one end state."""
+    """A code host delivers twice, in any order, and again what a SIGKILL swallowed: one state."""
     assert stage.site is not None
     site, ledger, chance = stage.site, stage.ledger, random.Random(20261126)
     moves = [{"project_id": site.project, "state_id": site.states[-1]}]
@@ -199,7 +199,7 @@ def forges(stage: Stage, kills: int, tickets: int = 6) -> Figures:
 
 
 def _lifetime(name: str) -> list[bytes]:
-    """What a forge says of a pull request from its first commit to its merge."""
+    """What a code host says of a pull request from its first commit to its merge."""
     number = int(name.partition("-")[2])
     found = []
     for second, state in enumerate(("draft", "open", "closed", "open", "merged")):

@@ -29,7 +29,7 @@ from app.files.models import FileContent
 from app.files.store import FolderStore, incoming, store_of
 from app.http.current import current_settings
 from app.integrations import service as integrations
-from app.integrations.models import CodeConnection
+from app.integrations.models import Integration
 from app.search import reindexing
 from app.webhooks import service as webhooks
 from app.webhooks.models import Webhook
@@ -107,10 +107,10 @@ def _import(
     source = open_export(folder, schema.newest_revision() or "")
     keep_secrets = source.secret_key_mark == layout.key_mark(settings.secret_key)
     hooks = source.rows.get(Webhook.__tablename__, 0)
-    forges = source.rows.get(CodeConnection.__tablename__, 0)
+    hosts = source.rows.get(Integration.__tablename__, 0)
     factors = source.rows.get(SecondFactor.__tablename__, 0)
-    if hooks + forges and not keep_secrets and not reset_webhooks:
-        raise click.ClickException(messages.hooks_need_key(hooks + forges))
+    if hooks + hosts and not keep_secrets and not reset_webhooks:
+        raise click.ClickException(messages.hooks_need_key(hooks + hosts))
     if factors and not keep_secrets and not reset_second_factors:
         raise click.ClickException(messages.factors_need_key(factors))
     # Before the rows that name them.
@@ -140,8 +140,8 @@ def _import(
         click.echo(messages.contents_lost_in_export(len(lost)), err=True)
     if hooks and not keep_secrets:
         click.echo(messages.webhooks_disabled(hooks))
-    if forges and not keep_secrets:
-        click.echo(messages.integrations_to_rotate(forges))
+    if hosts and not keep_secrets:
+        click.echo(messages.integrations_to_rotate(hosts))
     if factors and not keep_secrets:
         click.echo(messages.factors_turned_off(factors))
 
@@ -157,7 +157,7 @@ def _store(connection: Connection, source: Export, *, keep_secrets: bool) -> Non
             rows = source.rows_of(table)
             if table.name == Webhook.__tablename__ and not keep_secrets:
                 rows = (_without_secret(row) for row in rows)
-            if table.name == CodeConnection.__tablename__ and not keep_secrets:
+            if table.name == Integration.__tablename__ and not keep_secrets:
                 rows = (_without_forge_secret(row) for row in rows)
             stored = store_rows(connection, table, rows, bar.update)
             if not stored == source.rows.get(table.name, 0) == count(connection, table):
