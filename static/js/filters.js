@@ -29,7 +29,7 @@ export function watchFilters() {
   // What was typed is on its way already; leaving the field must not ask, and swap, once more.
   document.addEventListener("change", (event) => event.target.matches("[data-filter-text]") && event.stopPropagation(), true);
   document.addEventListener("input", ({ target }) => target.matches("[data-find]") && find(target));
-  // What is looked for is no filter: it must neither ask nor stand in the address.
+  // A search among the options is not a filter: it must neither ask nor stand in the address.
   for (const kind of ["change", "search"]) {
     document.addEventListener(kind, (event) => event.target.matches("[data-find]") && event.stopPropagation(), true);
   }

@@ -17,7 +17,7 @@ field.form.addEventListener("submit", () => (field.type = "password"));
 
 for (const name of ["keydown", "keyup"]) {
   field.addEventListener(name, (event) => {
-    // What a browser fills in comes as a key that is none.
+    // A browser that fills the field in sends an event without a key.
     const words = event.getModifierState?.("CapsLock") ? "Caps Lock is on." : "";
     if (caps.textContent !== words) caps.textContent = words;
   });

@@ -40,7 +40,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Menu:
-    """A filter that is chosen from a menu of links; the first option is none."""
+    """A filter that is chosen from a menu of links; the first option clears it."""
 
     name: str
     label: str
