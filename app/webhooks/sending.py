@@ -10,6 +10,7 @@ from typing import Any
 import requests
 from urllib3.exceptions import HTTPError
 
+from app.core.clock import now_ms
 from app.http.time_limit import Guard
 from app.webhooks import messages
 from app.webhooks.attempts import DeliveryAttempt, DeliveryOutcome
@@ -88,7 +89,7 @@ def _causes(problem: Exception) -> list[BaseException]:
 def _post(attempt: DeliveryAttempt, limits: Limits, guard: Guard) -> int:
     """The status of the response; its body is discarded."""
     body = attempt.body
-    headers = attempt.headers(body, int(time.time()), limits.user_agent)
+    headers = attempt.headers(body, now_ms() // 1000, limits.user_agent)
     headers |= {"Accept-Encoding": "identity", "Accept": "*/*", "Connection": "close"}
     with requests.Session() as session:
         # No proxies and no .netrc from the environment.

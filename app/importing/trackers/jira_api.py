@@ -2,12 +2,12 @@
 
 import base64
 import re
-import time
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from app.core.clock import MINUTE_MS, now_ms
 from app.importing import dates, jira
 from app.importing.file_links import ATTACHMENTS
 from app.importing.foreign_markdown import as_link_text
@@ -103,7 +103,7 @@ class Jira:
         jql = f'project = "{self._key}"'
         if self._since is not None:
             # Relative, as absolute times are in the time zone of the account.
-            minutes = int((time.time() - self._since / 1000) // 60) + 1
+            minutes = (now_ms() - self._since) // MINUTE_MS + 1
             jql += f" AND updated >= -{max(minutes, 1)}m"
         query: dict[str, Any] = {
             "jql": f"{jql} ORDER BY key ASC",
