@@ -113,7 +113,7 @@ def info(logger: logging.Logger, message: str, fields: dict[str, Any]) -> None:
     if not logger.isEnabledFor(logging.INFO):
         return
     handlers = logging.getLogger().handlers
-    if len(handlers) == 1 and isinstance(handlers[0], Lines):
+    if len(handlers) == 1 and isinstance(handlers[0], JsonLinesHandler):
         with suppress(OSError, ValueError, TypeError):
             handlers[0].write(_to_json(_common_fields("info", logger.name, message) | fields))
             return
@@ -121,7 +121,7 @@ def info(logger: logging.Logger, message: str, fields: dict[str, Any]) -> None:
     logger.info(message, extra=fields)
 
 
-class Lines(logging.StreamHandler[TextIO]):
+class JsonLinesHandler(logging.StreamHandler[TextIO]):
     """Writes records as lines of JSON."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -138,7 +138,7 @@ class Lines(logging.StreamHandler[TextIO]):
 def configure(level: str) -> None:
     """Send all logs of the process to standard error as lines of JSON."""
     root = logging.getLogger()
-    root.handlers[:] = [Lines(sys.stderr)]
+    root.handlers[:] = [JsonLinesHandler(sys.stderr)]
     root.setLevel(level)
     # Do not look up what no line shows (the logging manual, "Optimization").
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False

@@ -28,7 +28,7 @@ class Lock(IntEnum):
     SWEEPS = 7007
     INDEX = 7008
     REWIND = 7009
-    CODE = 7010
+    CODE_DELIVERIES = 7010
     MAIL = 7011
     FILES = 7012
     IDENTITIES = 7014

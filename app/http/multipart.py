@@ -19,7 +19,7 @@ from app.http import messages
 
 FORM_TYPE = "multipart/form-data"
 # What a body may have beside its file: boundaries, headers and short fields.
-FRAME_BYTES = 64 * 1024
+FORM_OVERHEAD_BYTES = 64 * 1024
 CHUNK_BYTES = 64 * 1024
 # What waits for a boundary or for the end of a part's headers.
 _WAITING_BYTES = 4 * CHUNK_BYTES
@@ -92,14 +92,14 @@ def _malformed() -> Exception:
 def _chunks(request: Request, most_bytes: int) -> Iterator[bytes]:
     stream: IO[bytes] = request.environ["wsgi.input"]
     left = request.content_length
-    if left is not None and left > most_bytes + FRAME_BYTES:
+    if left is not None and left > most_bytes + FORM_OVERHEAD_BYTES:
         raise RequestTooLarge(most_bytes)
     if left is None and "chunked" not in request.headers.get("Transfer-Encoding", "").lower():
         return
     read = 0
     while chunk := stream.read(CHUNK_BYTES if left is None else min(CHUNK_BYTES, left - read)):
         read += len(chunk)
-        if read > most_bytes + FRAME_BYTES:
+        if read > most_bytes + FORM_OVERHEAD_BYTES:
             raise RequestTooLarge(most_bytes)
         yield chunk
 
@@ -155,7 +155,7 @@ class _FormReader:
     def _continue(self, part: Data) -> None:
         self._size += len(part.data)
         if self._file is None:
-            if self._size > FRAME_BYTES:
+            if self._size > FORM_OVERHEAD_BYTES:
                 raise _malformed()
             self._text += part.data
         else:

@@ -48,7 +48,7 @@ def receive(
     integration was changed since.
     """
     # Two deliveries about one pull request wait for each other.
-    acquire(Lock.CODE)
+    acquire(Lock.CODE_DELIVERIES)
     seen = f"{integration.updated_at}\n{event}\n".encode() + body
     fingerprint = hashlib.sha256(seen).hexdigest()
     known = select(CodeDelivery.id).filter_by(connection_id=integration.id, fingerprint=fingerprint)

@@ -25,7 +25,7 @@ from app.core.errors import DomainError, RateLimited, Unavailable
 from app.core.lanes import LONG_THREADS, Lane, LaneRequired, run
 from app.core.messages import WENT_WRONG
 from app.core.waiting import Waiting, run_waiting
-from app.http.multipart import FRAME_BYTES, is_upload
+from app.http.multipart import FORM_OVERHEAD_BYTES, is_upload
 from app.jobs.scheduler import Jobs
 from app.serving.client_limits import UNREAD_SECONDS, ClientLimits
 from app.serving.uploads import BodyLimit, ClientLeft, FailedBody, Receive, receive_body
@@ -48,7 +48,7 @@ WHOLE_BYTES, PIECE_BYTES = 256 * 1024, 64 * 1024
 # The answer says whether the process lives, so it must not queue behind requests that wait.
 LIVENESS_PATH = "/healthz"
 # The signals that end a server.
-STOPPING = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
+STOP_SIGNALS = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
 CLOSE = ("Connection", "close")
 
 Send = Callable[[Message], Awaitable[None]]
@@ -78,7 +78,9 @@ class Application:
     def __init__(self, app: Flask, settings: Settings) -> None:
         self._app = app
         self._body_limit = BodyLimit(settings.max_request_bytes)
-        self._file_limit = BodyLimit(settings.files_max_bytes + FRAME_BYTES, settings.incoming_dir)
+        self._file_limit = BodyLimit(
+            settings.files_max_bytes + FORM_OVERHEAD_BYTES, settings.incoming_dir
+        )
         self._incoming = settings.incoming_dir
         # A read of SQLite waits for nothing; one of PostgreSQL waits for the network.
         self._read_lane = Lane.LOOP if settings.is_sqlite else Lane.POOL
@@ -105,7 +107,7 @@ class Application:
         jobs = Jobs(self._app)
         jobs.start()
         # The parent blocks these signals (parent.py); from here on uvicorn handles them.
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
         await send({"type": "lifespan.startup.complete"})
         await receive()
         jobs.stop()

@@ -37,7 +37,7 @@ from app.database.session import db, reading, run_write, session
 from app.database.writer_lock import writer_lock
 from app.search import reindexing
 from app.serving import messages
-from app.serving.asgi import STOPPING
+from app.serving.asgi import STOP_SIGNALS
 from app.serving.worker import GRACE_SECONDS, keep_ready, work
 from app.webhooks import outbox
 
@@ -80,7 +80,7 @@ def _supervise(settings: Settings, needs_setup: bool) -> None:
     Signals are blocked and waited for, so none interrupts anything and none is lost while a worker
     starts.
     """
-    stopping = set(STOPPING)
+    stopping = set(STOP_SIGNALS)
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
         # nohup started the server, to outlive the terminal.
         stopping.remove(signal.SIGHUP)

@@ -27,7 +27,7 @@ PROMPT_SECONDS = 1.0
 # Deadlines for the first byte and for the last.
 FIRST_BYTE_SECONDS, LAST_BYTE_SECONDS = 15.0, 60.0
 # The same for a body with a file, and how long no byte of it may arrive.
-LAST_BYTE_OF_FILE_SECONDS, SILENT_SECONDS = 600.0, 30.0
+LAST_BYTE_OF_FILE_SECONDS, IDLE_SECONDS = 600.0, 30.0
 # The bytes of a body that are kept in memory.
 IN_MEMORY_BYTES = 512 * 1024
 # Read and discarded beyond the limit, so that the sender gets to read the answer 413.
@@ -150,7 +150,7 @@ class _Upload:
         if self._folder is not None:
             if self._kept.tell() > IN_MEMORY_BYTES:
                 await self._write()
-            async with asyncio.timeout(SILENT_SECONDS):
+            async with asyncio.timeout(IDLE_SECONDS):
                 message = await self._receive()
         else:
             message = await self._receive()

@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Place:
+class _WaitingRequest:
     """One waiting request; ``over`` is ALLOWED once there may be news, REFUSED at a stop."""
 
     actor: Actor
@@ -47,13 +47,13 @@ class _Place:
 
 
 class WaitingRequests:
-    """The places of a worker. The event loop calls its methods; ``_watch`` runs in a thread."""
+    """All of a worker. The event loop calls its methods; ``_watch`` runs in a thread."""
 
     def __init__(self, app: Flask) -> None:
         self._app = app
-        self._places: dict[int, _Place] = {}
+        self._requests: dict[int, _WaitingRequest] = {}
         self._of_bot: Counter[str] = Counter()
-        # Numbers of places, and of the looks that found an event.
+        # Numbers of requests, and of the looks that found an event.
         self._last_number = self._looks = 0
         self._is_closed = False
         self._running = asyncio.Semaphore(RUNNING)
@@ -82,7 +82,9 @@ class WaitingRequests:
     async def _news(self, actor: Actor, looks: int, ends_at: float, receive: Receive) -> Waiting:
         """Wait until there may be news; how the request is to run then."""
         loop = asyncio.get_running_loop()
-        is_full = len(self._places) >= MAX_WAITING or self._of_bot[actor.id] >= MAX_WAITING_PER_BOT
+        is_full = (
+            len(self._requests) >= MAX_WAITING or self._of_bot[actor.id] >= MAX_WAITING_PER_BOT
+        )
         if loop.time() >= ends_at:
             return Waiting.OVER
         if self._is_closed or is_full:
@@ -90,20 +92,20 @@ class WaitingRequests:
         if looks != self._looks:
             # There was an event while the request ran.
             return Waiting.ALLOWED
-        place = self._enter(actor)
+        request = self._enter(actor)
         client_left = asyncio.ensure_future(wait_for_disconnect(receive))
         try:
             await asyncio.wait(
-                (client_left, place.over),
+                (client_left, request.over),
                 timeout=ends_at - loop.time(),
                 return_when=asyncio.FIRST_COMPLETED,
             )
             if client_left.done():
                 raise ClientLeft
-            return place.over.result() if place.over.done() else Waiting.OVER
+            return request.over.result() if request.over.done() else Waiting.OVER
         finally:
             client_left.cancel()
-            self._leave(place)
+            self._leave(request)
 
     def close(self) -> None:
         """Have every request answered, and let no other wait."""
@@ -111,10 +113,10 @@ class WaitingRequests:
         ticket_event_committed.forget(self._committed.set)
         self._needed.set()
         self._committed.set()
-        for place in self._places.values():
-            _end(place, Waiting.REFUSED)
+        for request in self._requests.values():
+            _end(request, Waiting.REFUSED)
 
-    def _enter(self, actor: Actor) -> _Place:
+    def _enter(self, actor: Actor) -> _WaitingRequest:
         if self._thread is None:
             ticket_event_committed.listen(self._committed.set)
             loop = asyncio.get_running_loop()
@@ -122,25 +124,26 @@ class WaitingRequests:
             self._thread.start()
         with self._guard:
             self._last_number += 1
-            place = _Place(actor, self._last_number, asyncio.get_running_loop().create_future())
-            self._places[place.number] = place
+            over = asyncio.get_running_loop().create_future()
+            request = _WaitingRequest(actor, self._last_number, over)
+            self._requests[request.number] = request
         self._of_bot[actor.id] += 1
         self._needed.set()
-        return place
+        return request
 
-    def _leave(self, place: _Place) -> None:
+    def _leave(self, request: _WaitingRequest) -> None:
         with self._guard:
-            del self._places[place.number]
-        self._of_bot[place.actor.id] -= 1
-        if not self._of_bot[place.actor.id]:
-            del self._of_bot[place.actor.id]
+            del self._requests[request.number]
+        self._of_bot[request.actor.id] -= 1
+        if not self._of_bot[request.actor.id]:
+            del self._of_bot[request.actor.id]
 
     def _wake(self, user_ids: frozenset[str], number: int) -> None:
         """End the waits of these users, and of requests that came after a look began."""
         self._looks += 1
-        for place in self._places.values():
-            if place.actor.id in user_ids or place.number > number:
-                _end(place, Waiting.ALLOWED)
+        for request in self._requests.values():
+            if request.actor.id in user_ids or request.number > number:
+                _end(request, Waiting.ALLOWED)
 
     def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
         """Look for news while requests wait."""
@@ -152,7 +155,7 @@ class WaitingRequests:
                 self._committed.clear()
                 with self._guard:
                     number = self._last_number
-                    waiting = {place.actor.id: place.actor for place in self._places.values()}
+                    waiting = {one.actor.id: one.actor for one in self._requests.values()}
                     if not waiting:
                         # What happens until the next request waits is not looked at.
                         watch = NewsWatch()
@@ -173,9 +176,9 @@ class WaitingRequests:
                 time.sleep(PAUSE_SECONDS)
 
 
-def _end(place: _Place, waiting: Waiting) -> None:
-    if not place.over.done():
-        place.over.set_result(waiting)
+def _end(request: _WaitingRequest, waiting: Waiting) -> None:
+    if not request.over.done():
+        request.over.set_result(waiting)
 
 
 async def wait_for_disconnect(receive: Receive) -> None:

@@ -9,7 +9,7 @@ import pytest
 from app.accounts import credentials
 from app.core import logs
 from app.core.ids import on_behalf_of
-from app.core.logs import JsonFormatter, Lines
+from app.core.logs import JsonFormatter, JsonLinesHandler
 from tests.support.story import events, make_ticket, ok
 
 PASSWORD = "canary-password-1234"
@@ -128,7 +128,7 @@ def own_lines(level=logging.INFO):
     stream = io.StringIO()
     root = logging.getLogger()
     before, level_before = root.handlers[:], root.level
-    root.handlers[:] = [Lines(stream)]
+    root.handlers[:] = [JsonLinesHandler(stream)]
     root.setLevel(level)
     try:
         yield stream

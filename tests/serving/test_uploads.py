@@ -121,7 +121,7 @@ def test_what_is_no_file_of_somebody_has_the_usual_limit(application, changed):
 
 
 def test_a_file_that_stops_coming_is_told_so(application, monkeypatch):
-    monkeypatch.setattr(uploads, "SILENT_SECONDS", 0.05)
+    monkeypatch.setattr(uploads, "IDLE_SECONDS", 0.05)
     monkeypatch.setattr(uploads, "LAST_BYTE_OF_FILE_SECONDS", 60)
     with pytest.raises(RequestTimeout):
         read_failed(application, Client(PART, more=True), **a_file())
