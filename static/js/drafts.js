@@ -1,7 +1,7 @@
 // Serves [data-draft], a text that is kept, and data-behavior="drafts" and data-behavior="draft", the list of them.
 // What was typed and not sent: kept, brought back, listed.
 
-import { marked, speak, timeText } from "./page.js";
+import { marked, speak, timeText, toast } from "./page.js";
 
 // Text that was typed and not sent stays in this tab until it is sent, discarded or logged out of.
 
@@ -38,9 +38,12 @@ export function watchDrafts() {
       if (saved && requestConfig?.verb === "post") draftsOf(requestConfig.elt).forEach(forget);
     });
   }
-  document.addEventListener("click", (event) => {
-    if (event.target.closest("[data-cancel], [data-leave]")) typed = null;
-    draftsOf(event.target.closest("[data-cancel]")?.closest("form")).forEach(forget);
+  document.addEventListener("click", ({ target }) => {
+    const cancel = target.closest("[data-cancel]");
+    if (cancel) clearTimeout(timer);
+    if (cancel && typed) keep(typed);
+    if (cancel || target.closest("[data-leave]")) typed = null;
+    draftsOf(cancel?.closest("form")).forEach(setAside);
   });
   document.addEventListener("htmx:load", (event) => restoreDrafts(event.detail.elt));
 }
@@ -58,6 +61,25 @@ function keep(area, sent) {
     const draft = [area.value, Date.now(), sent, ...here, (base ?? seen)?.value];
     sessionStorage.setItem(area.dataset.draft, JSON.stringify(draft));
   }
+}
+
+// The message that leads back to the text left last.
+let offer = null;
+
+/** The text of an editor that is left stays a draft, and a message leads back to it. */
+function setAside(area) {
+  const { draft: key, restored } = area.dataset;
+  const found = sessionStorage.getItem(key);
+  if (!found) return;
+  // Typed and taken back: what was restored or merged is a draft even as it came.
+  if (JSON.parse(found)[0] === area.defaultValue && !restored) return forget(area);
+  const { action } = area.form;
+  const target = area.form.querySelector("[data-cancel]").getAttribute("hx-target");
+  offer?.remove();
+  offer = toast("Your text is kept as a draft.", "", "Restore", () => {
+    if (target && document.querySelector(target)) htmx.ajax("get", action, target);
+    else location.assign(action);
+  });
 }
 
 // Of each draft: key, text, time, whether it was sent, address and title of its page, what it changes.
@@ -98,6 +120,7 @@ function restoreDrafts(within) {
     area.dataset.restored = "yes";
     const [text, at, , , , begun] = JSON.parse(found);
     if (text === area.value) continue;
+    offer?.remove();
     const { seen } = area.form.elements;
     const put = (words, base) => {
       area.value = words;

@@ -27,15 +27,26 @@ export function newKey() {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Show a short message; an error stays until it is closed. */
-export function toast(text, kind = "") {
+/** Show a short message, with a button where there is something to do; an error stays until it is closed. */
+export function toast(text, kind = "", action = "", act = null) {
   const made = document.createElement("div");
   made.className = `toast ${kind}`;
   made.dataset.toast = "";
   if (kind === "error") made.setAttribute("role", "alert");
   made.innerHTML = '<span></span><button type="button" class="button quiet tiny" data-close>Close</button>';
   made.firstChild.textContent = text;
+  if (action) made.lastChild.before(actionButton(action, () => (made.remove(), act())));
   marked("toasts").append(made);
+  return made;
+}
+
+function actionButton(words, act) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "button quiet tiny";
+  button.textContent = words;
+  button.addEventListener("click", act);
+  return button;
 }
 
 export function watchPage() {
