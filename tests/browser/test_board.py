@@ -4,6 +4,11 @@ from playwright.sync_api import expect
 
 from tests.browser.test_journey import drag
 
+COVERED = """all => all.filter(one => {
+    const { x, y, width, height } = one.getBoundingClientRect();
+    return !one.contains(document.elementFromPoint(x + width / 2, y + height / 2));
+}).map(one => one.outerHTML)"""
+
 
 def test_escape_puts_a_dragged_card_back(wide, seeded):
     reference = seeded.ticket("Stays here", state_id=seeded.ids["Backlog"])
@@ -166,3 +171,27 @@ def test_a_dropped_card_lands_where_it_will_stand(wide, seeded):
     expect(wide.page.locator("#speak")).to_contain_text(f"{middle} moved to In review")
     wide.page.reload()
     assert order() == [urgent, middle, low]
+
+
+def test_a_message_leaves_the_bar_of_the_selected_in_reach(wide, phone, seeded):
+    for visitor in (wide, phone):
+        reference = seeded.ticket("Moved, then selected", state_id=seeded.ids["Backlog"])
+        visitor.go("/projects/DEMO/board")
+        visitor.card(reference).locator(".card-title").focus()
+        visitor.press("Shift+ArrowRight")
+        expect(visitor.page.locator(".toast")).to_be_visible()
+        visitor.press("x")
+        expect(visitor.page.locator(".bulk-bar")).to_be_visible()
+        within = visitor.page.locator(".bulk-bar :is(button, select, summary):visible")
+        assert within.evaluate_all(COVERED) == []
+
+
+def test_a_title_has_the_direction_of_its_script(wide, seeded):
+    reference = seeded.ticket("عنوان طويل " * 15)
+    direction = "one => getComputedStyle(one).direction"
+    for path in ("/projects/DEMO/board", "/projects/DEMO/tickets"):
+        wide.go(path)
+        title = wide.page.locator(f"a[href='/tickets/{reference}']").first
+        assert title.evaluate(direction) == "rtl"
+    wide.go(f"/tickets/{reference}")
+    assert wide.page.locator("h1").evaluate(direction) == "rtl"
