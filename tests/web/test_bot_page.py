@@ -129,7 +129,7 @@ def test_people_see_which_house_rules_bots_read(ada, cast, ticket):
     rules = {"title": "House rules", "slug": "agents", "body": "x", "project_id": cast.open_project}
     cast.ada.post("/wiki/pages", rules)
     for path in (fragment, "/projects/OPEN/bots-read"):
-        said = 'House rules for bots: <a href="/projects/OPEN/wiki/agents">House rules</a>'
+        said = 'For bots: <a href="/projects/OPEN/wiki/agents">House rules</a>'
         assert said in ada.get(path).text
 
 
