@@ -309,7 +309,7 @@ def _note_reads(context: Any, response: Response) -> None:
     """Note what the answer shows its bot, or that the log of it was not written."""
     reads, lost = context.pop("bot_reads", None), context.pop("reads_lost", None)
     if lost is not None:
-        read_notes.notes().lose(lost)
+        read_notes.notes().mark_incomplete(lost)
     if reads is None or response.status_code >= 400:
         return
     try:

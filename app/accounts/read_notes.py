@@ -29,7 +29,7 @@ from app.http.current import current_application
 
 # The key of ``app.extensions`` under which the process keeps its notes.
 EXTENSION = "docket_read_notes"
-BEAT_SECONDS = 20.0
+HEARTBEAT_SECONDS = 20.0
 # How long the process counts on a row of its own, which others take for dead after ``DEAD_MS``.
 VALID_SECONDS = 45.0
 DEAD_MS = 90_000
@@ -77,17 +77,17 @@ class Notes:
     process_id: str = field(default_factory=ids.new_id)
     guard: threading.Lock = field(default_factory=threading.Lock)
     # Held by the one thread that stores.
-    turn: threading.Lock = field(default_factory=threading.Lock)
+    store_lock: threading.Lock = field(default_factory=threading.Lock)
     # By bot and subject: what waits, what a transaction is storing, and what was stored lately.
     pending: Reads = field(default_factory=dict)
     storing: Reads = field(default_factory=dict)
     stored: Reads = field(default_factory=dict)
     stored_since: float = 0.0
     bots: dict[str, _Bot] = field(default_factory=dict)
-    beat_due: float = 0.0
+    heartbeat_due: float = 0.0
     # Bots of which reads were given up: what waits to be stored, and what is being stored.
-    lost: set[str] = field(default_factory=set)
-    losing: set[str] = field(default_factory=set)
+    incomplete: set[str] = field(default_factory=set)
+    storing_incomplete: set[str] = field(default_factory=set)
     # Until then no new bot is registered, as that failed.
     retry_at: float = 0.0
     # Whether a receipt can name this process.
@@ -123,7 +123,7 @@ class Notes:
         bot = self.bots.get(user_id)
         return bot is not None and time.monotonic() < bot.valid_until
 
-    def registered(self, user_ids: Iterable[str], moment: float) -> None:
+    def mark_registered(self, user_ids: Iterable[str], moment: float) -> None:
         """The rows of these bots are stored as of then."""
         with self.guard:
             self.has_readers = True
@@ -145,27 +145,27 @@ class Notes:
                 self._forget_order()
                 self.log.clear()
             if len(self.pending) > MAX_PENDING_READS:
-                self.lost.update(user for user, _ in self.pending)
+                self.incomplete.update(user for user, _ in self.pending)
                 self.pending = {}
             return True
 
-    def lose(self, user_id: str) -> None:
+    def mark_incomplete(self, user_id: str) -> None:
         """Have it stored that reads of the bot up to now may be missing."""
         with self.guard:
-            self.lost.add(user_id)
+            self.incomplete.add(user_id)
 
-    def has_lost(self, user_id: str) -> bool:
+    def is_incomplete(self, user_id: str) -> bool:
         """Whether reads of the bot up to now may be missing, and that is not stored yet."""
         with self.guard:
-            return user_id in self.lost or user_id in self.losing
+            return user_id in self.incomplete or user_id in self.storing_incomplete
 
     def take(self) -> tuple[Reads, set[str]]:
-        """What to store now, for ``done`` or ``failed``."""
+        """What to store now, for ``mark_stored`` or ``put_back``."""
         with self.guard:
             keys = list(self.pending)[:BATCH]
             self.storing = {key: self.pending.pop(key) for key in keys}
-            self.losing, self.lost = self.lost, set()
-            return self.storing, self.losing
+            self.storing_incomplete, self.incomplete = self.incomplete, set()
+            return self.storing, self.storing_incomplete
 
     def log_of(self, user_ids: Iterable[str]) -> dict[str, Sequence[NotedRead] | None]:
         """What was noted of these bots lately; None where that is not all, or not certain."""
@@ -176,8 +176,8 @@ class Notes:
                 if noted.user_id in found:
                     found[noted.user_id].append(noted)
             unsure = (
-                self.lost
-                | self.losing
+                self.incomplete
+                | self.storing_incomplete
                 | {key for key, until in self.unsure_until.items() if now < until}
             )
         return {key: None if key in unsure else one for key, one in found.items()}
@@ -202,24 +202,24 @@ class Notes:
             for user_id in [key for key, until in self.unsure_until.items() if until < oldest]:
                 del self.unsure_until[user_id]
 
-    def done(self, lost: Iterable[str] = ()) -> None:
-        """What was taken is stored, and so is that reads of the bots ``lost`` may be missing."""
+    def mark_stored(self, incomplete: Iterable[str] = ()) -> None:
+        """What was taken is stored, and that reads of these bots may be missing too."""
         moment = time.monotonic()
         with self.guard:
-            self._be_unsure(lost)
+            self._be_unsure(incomplete)
             is_old = moment - self.stored_since > STORED_SECONDS
             if is_old or len(self.stored) > MAX_STORED_READS:
                 self.stored, self.stored_since = {}, moment
             for key, seen in self.storing.items():
                 _merge(self.stored, key, seen)
-            self.storing, self.losing = {}, set()
+            self.storing, self.storing_incomplete = {}, set()
 
-    def failed(self, lost: set[str]) -> None:
+    def put_back(self, incomplete: set[str]) -> None:
         with self.guard:
             for key, seen in self.storing.items():
                 _merge(self.pending, key, seen)
-            self.storing, self.losing = {}, set()
-            self.lost |= lost
+            self.storing, self.storing_incomplete = {}, set()
+            self.incomplete |= incomplete
 
     def idle(self) -> list[str]:
         """Bots that read nothing lately and of which nothing waits; they are forgotten."""
@@ -267,15 +267,15 @@ def note(user_id: str, seen: Iterable[Shown]) -> None:
         if not kept.is_reader(user_id):
             moment = time.monotonic()
             if moment < kept.retry_at:
-                kept.lose(user_id)
+                kept.mark_incomplete(user_id)
                 return
             try:
                 run_write(lambda: _register(kept.process_id, [user_id]))
             except Exception:
-                kept.lose(user_id)
+                kept.mark_incomplete(user_id)
                 kept.retry_at = moment + RETRY_SECONDS
                 raise
-            kept.registered([user_id], moment)
+            kept.mark_registered([user_id], moment)
         if kept.add(user_id, fresh):
             return
 
@@ -297,43 +297,43 @@ def _register(process_id: str, user_ids: Iterable[str]) -> None:
 def store_notes() -> None:
     """Store what was noted, and say that the process is alive; opens units of work."""
     kept = notes()
-    with kept.turn:
-        while kept.pending or kept.lost:
-            reads, lost = kept.take()
+    with kept.store_lock:
+        while kept.pending or kept.incomplete:
+            reads, incomplete = kept.take()
             try:
-                run_write(partial(_store, reads, lost), async_commit=True)
+                run_write(partial(_store, reads, incomplete), async_commit=True)
             except BaseException:
-                kept.failed(lost)
+                kept.put_back(incomplete)
                 raise
-            kept.done(lost)
-        if time.monotonic() >= kept.beat_due:
-            _beat(kept)
-            _bury_dead()
-            kept.beat_due = time.monotonic() + BEAT_SECONDS
+            kept.mark_stored(incomplete)
+        if time.monotonic() >= kept.heartbeat_due:
+            _record_heartbeat(kept)
+            _expire_dead_processes()
+            kept.heartbeat_due = time.monotonic() + HEARTBEAT_SECONDS
 
 
-def _store(reads: Reads, lost: Iterable[str]) -> None:
+def _store(reads: Reads, incomplete: Iterable[str]) -> None:
     # In one order, so that processes do not wait for one another.
     for (user_id, _), seen in sorted(reads.items(), key=itemgetter(0)):
         bot_reads.store(user_id, seen)
-    bot_reads.store_gap(lost, now_ms())
+    bot_reads.store_gap(incomplete, now_ms())
 
 
-def _beat(kept: Notes) -> None:
+def _record_heartbeat(kept: Notes) -> None:
     idle = kept.idle()
     bots = list(kept.bots)
     if not idle and not bots:
         return
     moment = time.monotonic()
     run_write(lambda: _prolong(kept.process_id, bots, idle))
-    kept.registered(bots, moment)
+    kept.mark_registered(bots, moment)
 
 
 def _prolong(process_id: str, bots: list[str], idle: list[str]) -> None:
     now = database_ms()
     own = BotReader.process_id == process_id
     # One that came back meanwhile has a row of this moment.
-    is_old = BotReader.beat_at < now - BEAT_SECONDS * 1000 // 2
+    is_old = BotReader.beat_at < now - HEARTBEAT_SECONDS * 1000 // 2
     session.execute(delete(BotReader).where(own, BotReader.user_id.in_(idle), is_old))
     found = session.scalars(
         update(BotReader)
@@ -348,16 +348,16 @@ def _prolong(process_id: str, bots: list[str], idle: list[str]) -> None:
     _register(process_id, missing)
 
 
-def _bury_dead() -> None:
+def _expire_dead_processes() -> None:
     """Give up what processes noted that ended without storing it."""
     with reading():
         is_dead = BotReader.beat_at < database_ms() - DEAD_MS
         dead = session.scalars(select(BotReader.user_id).where(is_dead).limit(1)).first()
     if dead is not None:
-        run_write(_bury)
+        run_write(_delete_dead_processes)
 
 
-def _bury() -> None:
+def _delete_dead_processes() -> None:
     is_dead = BotReader.beat_at < database_ms() - DEAD_MS
     gone = delete(BotReader).where(is_dead).returning(BotReader.user_id, BotReader.process_id)
     rows = session.execute(gone.execution_options(synchronize_session=False)).all()

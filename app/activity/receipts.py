@@ -97,7 +97,7 @@ _KNOWN: dict[str | None, Prepared] = {
 def build(actor: Actor, subject: Subject) -> Begun:
     """The receipt of a change that is about to be made, in its transaction, and its project."""
     kept, user_id, kind, key = notes(), actor.id, subject.kind, subject.id
-    has_lost = kept.has_lost(user_id)
+    is_incomplete = kept.is_incomplete(user_id)
     row = _KNOWN["by key" if subject.project_key else kind].first(
         user_id=user_id,
         process_id=kept.process_id,
@@ -129,8 +129,8 @@ def build(actor: Actor, subject: Subject) -> Begun:
     # Else nothing that others know, or that was lost, could be more.
     if is_lacking:
         # A lost read was stored by then, or its loss is known before or after.
-        has_lost = has_lost or kept.has_lost(user_id)
-        known_since = max(row.gap or 0, now_ms() if has_lost else 0)
+        is_incomplete = is_incomplete or kept.is_incomplete(user_id)
+        known_since = max(row.gap or 0, now_ms() if is_incomplete else 0)
         if known_since:
             receipt["known_since"] = known_since
         if row.readers and (readers := orjson.loads(row.readers)):

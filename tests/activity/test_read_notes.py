@@ -108,7 +108,7 @@ def test_an_alive_process_that_was_taken_for_dead_says_so(app, cast, ticket, rec
     with app.app_context():
         read_notes.store_notes()
         run_write(lambda: session.execute(delete(BotReader)))
-        read_notes.notes().beat_due = 0.0
+        read_notes.notes().heartbeat_due = 0.0
         read_notes.store_notes()
         with reading():
             (row,) = session.scalars(select(BotReader)).all()
@@ -169,14 +169,14 @@ def test_what_is_lost_is_unknown_while_that_is_being_stored(app, cast, ticket, r
     bot = cast.smith.user_id
     with app.app_context():
         kept = read_notes.notes()
-        kept.lose(bot)
+        kept.mark_incomplete(bot)
         reads, lost = kept.take()
     assert (reads, lost) == ({}, {bot})
     assert kept.log_of({bot}) == {bot: None}
     change(cast.smith, "low")
     assert receipt()["ticket"]["status"] == "unknown"
-    kept.failed(lost)
-    assert kept.has_lost(bot)
+    kept.put_back(lost)
+    assert kept.is_incomplete(bot)
 
 
 def test_an_answer_does_not_wait_for_what_cannot_be_stored(cast, ticket, receipt, monkeypatch):

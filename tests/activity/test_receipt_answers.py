@@ -151,7 +151,7 @@ def test_a_process_that_cannot_tell_says_so(cast, ticket, receipt, other, monkey
     if what == "clock":
         other.notes.clock_ahead += 3_600_000_000
     if what == "lost":
-        other.notes.lose(cast.smith.user_id)
+        other.notes.mark_incomplete(cast.smith.user_id)
     other.answers()
     assert receipt()["ticket"]["status"] == "unknown"
 

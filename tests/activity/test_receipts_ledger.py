@@ -187,7 +187,7 @@ class Storm:
         self.serve(1 - self.process)
         self.late += read_notes.DEAD_MS + 1
         with self.app.app_context():
-            read_notes.notes().beat_due = 0.0
+            read_notes.notes().heartbeat_due = 0.0
             read_notes.store_notes()
 
     def answer(self):
