@@ -8,7 +8,7 @@ from flask import Flask, Response
 from flask_migrate import Migrate
 
 from app import cli, registry
-from app.accounts import arrival, identity, tones
+from app.accounts import arrival, avatar_colors, identity
 from app.config import Settings
 from app.core import ids, lanes, logs, measuring
 from app.core.actor import ANONYMOUS
@@ -182,7 +182,7 @@ def _install_edges(app: Flask) -> None:
     app.register_blueprint(
         mcp.blueprint(EndpointConfig(resolve=identity.resolve_token, catalog=tools, server=server))
     )
-    tones.install(app)
+    avatar_colors.install(app)
     show_error = install_web(app, who, pages, targets)
     errors.install(app, show_error)
     app.wsgi_app = HideTokens(app.wsgi_app)  # type: ignore[method-assign]  # as Flask documents

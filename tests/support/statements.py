@@ -8,7 +8,7 @@ from unittest import mock
 from flask import Flask
 from sqlalchemy import event
 
-from app.accounts import tones
+from app.accounts import avatar_colors
 from app.database import compiled_statements
 from app.database import session as units
 from app.database.session import db
@@ -31,7 +31,7 @@ def statements(app: Flask) -> Iterator[list[str]]:
     with app.app_context():
         engine = db.engine
         # As in a process that runs.
-        tones.learn()
+        avatar_colors.learn()
 
     event.listen(engine, "before_cursor_execute", note)
     try:

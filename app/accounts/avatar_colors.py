@@ -13,7 +13,7 @@ from app.core.errors import Unavailable
 from app.database.session import Prepared, reader, reading, writer
 
 # Classes of colors in marks.css.
-TONES = 8
+COLORS = 8
 # Later users have a color by their id.
 MAX_USERS = 10_000
 
@@ -22,11 +22,11 @@ _USERS = Prepared(select(User.id, User.type).order_by(User.created_at, User.id).
 _known: dict[str, int] = {}
 
 
-def tone(user: Mapping[str, Any]) -> str:
+def avatar_color(user: Mapping[str, Any]) -> str:
     """The CSS class of an avatar's color, the same everywhere for one user."""
     user_id = user["id"]
     if user_id not in _known:
-        by_id = zlib.crc32(user_id.encode()) % TONES
+        by_id = zlib.crc32(user_id.encode()) % COLORS
         try:
             learn()
         except Unavailable:
@@ -45,10 +45,10 @@ def learn() -> None:
             rows = _USERS.all()
     counts: Counter[str] = Counter()
     for row in rows:
-        turn = counts[row.type] % TONES
-        _known[row.id] = turn if row.type == UserType.HUMAN.value else TONES - 1 - turn
+        place = counts[row.type] % COLORS
+        _known[row.id] = place if row.type == UserType.HUMAN.value else COLORS - 1 - place
         counts[row.type] += 1
 
 
 def install(app: Flask) -> None:
-    app.jinja_env.filters[tone.__name__] = tone
+    app.jinja_env.filters[avatar_color.__name__] = avatar_color
