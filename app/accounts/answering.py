@@ -22,7 +22,7 @@ from app.database.session import reading, run_write, session
 
 BATCH = 200
 # Looks at the clock for a batch of answers, of which the fastest is the most exact.
-CLOCK_LOOKS = 3
+CLOCK_READINGS = 3
 # A clock that moved by more against that of the process was set.
 STEP_US = 250_000
 # The events of changes that give their subject another version.
@@ -36,14 +36,14 @@ def answer_receipts() -> None:
         return
     while True:
         with reading():
-            asked = _open_questions(kept.process_id)
-            clock = _look_at_clock(kept, CLOCK_LOOKS if asked else 1)
-        if not asked:
+            questions = _open_questions(kept.process_id)
+            clock = _compare_clocks(kept, CLOCK_READINGS if questions else 1)
+        if not questions:
             break
-        log = kept.log_of({row.user_id for row in asked})
-        answers = [(row.event_id, _answer(row, log[row.user_id], clock)) for row in asked]
+        log = kept.log_of({row.user_id for row in questions})
+        answers = [(row.event_id, _answer(row, log[row.user_id], clock)) for row in questions]
         run_write(partial(_store, kept.process_id, answers), async_commit=True)
-        if len(asked) < BATCH:
+        if len(questions) < BATCH:
             break
     kept.forget_old()
 
@@ -64,8 +64,8 @@ class _SharedClock:
         return latest - self._slack, latest
 
 
-def _look_at_clock(kept: Notes, looks: int) -> _SharedClock:
-    slack, ahead = min(_look_once() for _ in range(looks))
+def _compare_clocks(kept: Notes, readings: int) -> _SharedClock:
+    slack, ahead = min(_read_clock() for _ in range(readings))
     is_set = kept.clock_ahead is not None and abs(kept.clock_ahead - ahead) > STEP_US + slack
     kept.clock_ahead = ahead
     if is_set:
@@ -73,7 +73,7 @@ def _look_at_clock(kept: Notes, looks: int) -> _SharedClock:
     return _SharedClock(ahead, slack)
 
 
-def _look_once() -> tuple[int, int]:
+def _read_clock() -> tuple[int, int]:
     """How long it took, and how far the clock is ahead at most; both in microseconds."""
     before = time.monotonic()
     now = read_notes.shared_us()
@@ -81,7 +81,7 @@ def _look_once() -> tuple[int, int]:
     return slack, now - int(before * 1_000_000)
 
 
-_ASKED = (
+_OPEN_QUESTIONS = (
     select(
         ReceiptAnswer.event_id,
         AuditEvent.event_type,
@@ -97,7 +97,7 @@ _ASKED = (
 
 
 def _open_questions(process_id: str) -> Sequence[Any]:
-    return session.execute(_ASKED, {"process_id": process_id}).all()
+    return session.execute(_OPEN_QUESTIONS, {"process_id": process_id}).all()
 
 
 def _store(process_id: str, answers: Iterable[tuple[str, dict[str, Any]]]) -> None:

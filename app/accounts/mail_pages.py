@@ -26,12 +26,14 @@ def show_confirmation(token: str) -> Response:
     """Ask whether to confirm: programs that look at links in mails confirm nothing."""
     try:
         with reading():
-            asked = mailing.confirmation_of(actor(), presented(token))
+            confirmation = mailing.confirmation_of(actor(), presented(token))
     except NotFound:
         return _over()
-    if asked.is_confirmed:
-        return page("accounts/email_confirmed.html", used_for=asked.address)
-    return page("accounts/confirm_email.html", username=asked.username, address=asked.address)
+    if confirmation.is_confirmed:
+        return page("accounts/email_confirmed.html", used_for=confirmation.address)
+    return page(
+        "accounts/confirm_email.html", username=confirmation.username, address=confirmation.address
+    )
 
 
 @pages.post(CONFIRM)

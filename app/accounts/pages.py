@@ -227,14 +227,14 @@ def _show_profile(
         user, _ = users.current_user(actor())
         session_count = len(sessions.list_own(actor()))
         has_passkeys = passkeys.usable_at(current_settings(), actor().id) is not None
-        is_told = personal.choices_of(actor().id).get(personal.TAKING_PART) != "off"
+        is_notified = personal.choices_of(actor().id).get(personal.TAKING_PART) != "off"
     ended = request.args.get("ended", "")
     return page(
         "accounts/profile.html",
         user=user_json(user),
         session_count=session_count,
         has_passkeys=has_passkeys,
-        is_told=is_told,
+        is_notified=is_notified,
         name_form=name_form,
         email_form=email_form,
         sends_mail=outbox.is_on(),

@@ -170,8 +170,8 @@ def confirm_code(
     CurrentPasswordInvalid.
     """
     with reading():
-        is_asked = is_enabled(actor.id)
-    if is_asked:
+        needs_code = is_enabled(actor.id)
+    if needs_code:
         _with_code(actor, stored, code, peer, settings, lambda: None)
 
 

@@ -18,7 +18,7 @@ pages = Blueprint("second_factor_pages", __name__)
 
 TWO_FACTOR = "/profile/two-factor"
 # Modules of white around a QR code.
-QUIET = 4
+QR_BORDER = 4
 
 
 @pages.get(TWO_FACTOR)
@@ -50,7 +50,7 @@ def _ask(made: NewFactor, form: Form, status: int = 200) -> Response:
     """Show the secret and ask for its first code."""
     g.shows_secret = True
     picture = segno.make(made.address, micro=False).svg_inline(
-        border=QUIET, omitsize=True, light="#fff", dark="#000", svgclass="qr", lineclass=None
+        border=QR_BORDER, omitsize=True, light="#fff", dark="#000", svgclass="qr", lineclass=None
     )
     return page(
         "accounts/two_factor_confirm.html",

@@ -101,7 +101,7 @@ def _in_words(
     # Whole events, which may be large, are read only for the sentences that show them.
     singles = [row.id for rows in groups for row in _said_alone(rows)]
     events = session.scalars(select(AuditEvent).where(AuditEvent.id.in_(singles))).all()
-    told = {event["id"]: event for event in in_words(events_json(events, actor))}
+    described = {event["id"]: event for event in in_words(events_json(events, actor))}
     return [
         RequestEvents(
             id=rows[0].id,
@@ -114,8 +114,8 @@ def _in_words(
             ),
             actor=actors.get(rows[0].actor_user_id),
             actor_kind=rows[0].actor_kind,
-            sentence=_sentence(rows, {name: one["sentence"] for name, one in told.items()}),
-            display_id=told[rows[0].id]["display_id"] if len(rows) == 1 else None,
+            sentence=_sentence(rows, {name: one["sentence"] for name, one in described.items()}),
+            display_id=described[rows[0].id]["display_id"] if len(rows) == 1 else None,
             created_at=iso(rows[0].created_at),
         )
         for rows in groups

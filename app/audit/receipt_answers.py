@@ -45,11 +45,11 @@ def ask(event_id: str, process_ids: Iterable[str]) -> None:
 def with_answers(rows: Iterable[tuple[str, Receipt | None]]) -> dict[str, Receipt | None]:
     """The receipts of these events with what processes have answered; needs a unit of work."""
     found = dict(rows)
-    asked = [key for key, receipt in found.items() if receipt and receipt.get("other_readers")]
-    for start in range(0, len(asked), BATCH):
+    event_ids = [key for key, receipt in found.items() if receipt and receipt.get("other_readers")]
+    for start in range(0, len(event_ids), BATCH):
         answers: dict[str, dict[str, dict[str, Any]]] = {}
         statement = select(ReceiptAnswer.event_id, ReceiptAnswer.process_id, ReceiptAnswer.answer)
-        of_these = ReceiptAnswer.event_id.in_(asked[start : start + BATCH])
+        of_these = ReceiptAnswer.event_id.in_(event_ids[start : start + BATCH])
         for row in session.execute(statement.where(of_these, ReceiptAnswer.answer.is_not(None))):
             answers.setdefault(row.event_id, {})[row.process_id] = row.answer
         for event_id, of_event in answers.items():

@@ -98,7 +98,7 @@ def checkpoint() -> None:
 
     The server can keep running.
     """
-    made = make(current_settings(), settled_ms=0)
+    made = make(current_settings(), commit_wait_ms=0)
     if made is None:
         raise click.ClickException(messages.OTHER_MAKES_CHECKPOINTS)
     click.echo(messages.checkpoints_made(_many(made, "checkpoints")))

@@ -23,13 +23,13 @@ class WriterLock:
     SQLite before 3.51.3 can lose committed data when a checkpoint meets a write (the WAL-reset
     bug). Commits checkpoint inside this lock, so the two never overlap.
 
-    One thread of a process at a time waits for the file, and first for the turn. So a process that
+    One thread of a process at a time waits for the file, and first in a queue. So a process that
     writes all the time does not overtake those that wait.
     """
 
     def __init__(self, path: str) -> None:
         self._thread = threading.Lock()
-        self._turn = _open(f"{path}-next")
+        self._queue = _open(f"{path}-next")
         self._write = _open(path)
 
     @contextmanager
@@ -50,24 +50,24 @@ class WriterLock:
 
     def close(self) -> None:
         """Close the files; locks that other processes hold stay."""
-        os.close(self._turn)
+        os.close(self._queue)
         os.close(self._write)
 
     def _lock_free_file(self) -> bool:
         """Lock the file, unless another process holds it or waits for it."""
-        if not _try_lock(self._turn):
+        if not _try_lock(self._queue):
             return False
         try:
             return _try_lock(self._write)
         finally:
-            fcntl.flock(self._turn, fcntl.LOCK_UN)
+            fcntl.flock(self._queue, fcntl.LOCK_UN)
 
     def _lock_file(self, deadline: float) -> None:
-        _wait_for(self._turn, deadline)
+        _wait_for(self._queue, deadline)
         try:
             _wait_for(self._write, deadline)
         finally:
-            fcntl.flock(self._turn, fcntl.LOCK_UN)
+            fcntl.flock(self._queue, fcntl.LOCK_UN)
 
 
 def _wait_for(descriptor: int, deadline: float) -> None:

@@ -45,14 +45,14 @@ def _show(address: str = "", refused: str = "", status: int = 200) -> Response:
     options = [("calendar", _name(FeedKind.CALENDAR, None))]
     for one in projects:
         options += [(f"{kind}:{one['key']}", _name(kind, one["key"])) for kind in FeedKind]
-    asked = request.args.get("project", "")
+    project_key = request.args.get("project", "")
     return page(
         "feeds/index.html",
         feeds=feeds,
         here=f"{FEEDS}?cursor={cursor}" if cursor else "",
         next_cursor=listed.next_cursor,
         options=options,
-        chosen=f"calendar:{asked}" if asked else "calendar",
+        chosen=f"calendar:{project_key}" if project_key else "calendar",
         address=address,
         refused=refused,
         status=status,
@@ -126,19 +126,19 @@ def _answer(
     token: str, kind: FeedKind, written: Callable[[OpenedFeed], bytes], content_type: str
 ) -> Response:
     """The feed, or 304 if the client has it; a wrong token counts as a failed credential."""
-    asked = current_request()
-    presented = str(asked.environ.get(SEGMENT_KEY, token))
+    current = current_request()
+    presented = str(current.environ.get(SEGMENT_KEY, token))
     with reading():
         try:
             content = written(service.open_feed(actor(), presented, kind))
         except NotFound:
-            asked.environ[FAILED] = True
+            current.environ[FAILED] = True
             raise
     headers = {
         "ETag": f'"{hashlib.sha256(content).hexdigest()[:32]}"',
         "Cache-Control": "private, no-cache",
         "X-Robots-Tag": "noindex",
     }
-    if matches(asked.headers.get("If-None-Match", ""), headers["ETag"]):
+    if matches(current.headers.get("If-None-Match", ""), headers["ETag"]):
         return Response(status=304, headers=headers)
     return Response(content, headers=headers, content_type=content_type)

@@ -71,9 +71,9 @@ def _part(request: Request, size: int, tag: str) -> tuple[int, int] | None:
     if request.method != "GET" or (condition is not None and condition != tag):
         return None
     try:
-        asked = parse_range_header(request.headers.get("Range"))
+        requested = parse_range_header(request.headers.get("Range"))
     except ValueError:
         return None
-    if asked is None or asked.units != "bytes" or len(asked.ranges) != 1:
+    if requested is None or requested.units != "bytes" or len(requested.ranges) != 1:
         return None
-    return asked.range_for_length(size)
+    return requested.range_for_length(size)

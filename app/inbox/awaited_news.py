@@ -99,13 +99,13 @@ class NewsWatch:
     def _new(self) -> list[str]:
         """The ids of the events since the last look."""
         moment = now_ms()
-        looks_back = not 0 <= moment - self._looked_back_at < LOOK_BACK_MS
-        start = moment - OVERLAP_MS if looks_back else self._looked_at - SHORT_MS
+        is_lookback = not 0 <= moment - self._looked_back_at < LOOK_BACK_MS
+        start = moment - OVERLAP_MS if is_lookback else self._looked_at - SHORT_MS
         rows = _RECENT.all(start=start)
         if not self._looked_at:
             self._seen = {row.id for row in rows if row.created_at < moment - FIRST_MS}
         new = [row.id for row in rows if row.id not in self._seen]
-        if looks_back:
+        if is_lookback:
             self._seen, self._looked_back_at = {row.id for row in rows}, moment
         else:
             self._seen.update(new)

@@ -107,7 +107,7 @@ _HAPPENED = Prepared(
 
 
 # A text in which only addresses of files changed is not news.
-IS_TOLD = AuditEvent.payload[IMPORTED].as_string().is_(None)
+IS_NOT_IMPORTED = AuditEvent.payload[IMPORTED].as_string().is_(None)
 
 
 @operation(Access.READ)
@@ -155,8 +155,8 @@ def _found(actor: Actor, seen: Seen, moment: int) -> BotNews:
             has_more=len(fresh) > MAX_NEWS,
             seen=events_seen(_whole(shown)),
         )
-    settled = max(seen.start, moment - OVERLAP_MS)
-    return BotNews([], next_token(events[::-1], Seen(settled, seen.marks)))
+    start = max(seen.start, moment - OVERLAP_MS)
+    return BotNews([], next_token(events[::-1], Seen(start, seen.marks)))
 
 
 def store_cursor(actor: Actor, cursor: str) -> None:
@@ -172,10 +172,10 @@ def _since(since: str) -> Seen:
     if TOKEN.fullmatch(since):
         return read_token(since)
     try:
-        asked = datetime.fromisoformat(f"{since}T00:00Z" if len(since) == 10 else since)
-        if asked.tzinfo is None:
+        parsed = datetime.fromisoformat(f"{since}T00:00Z" if len(since) == 10 else since)
+        if parsed.tzinfo is None:
             raise ValueError(since)
-        return Seen(max(0, int(asked.timestamp() * 1000)), frozenset())
+        return Seen(max(0, int(parsed.timestamp() * 1000)), frozenset())
     except (ValueError, OverflowError) as error:
         message = messages.SINCE_INVALID
         raise InvalidField("since", "invalid_value", message) from error
@@ -194,7 +194,7 @@ def _events(actor: Actor, oldest: int) -> list[Any]:
         .join(concerned, concerned.c.id == AuditEvent.ticket_id)
         .join(Ticket, Ticket.id == concerned.c.id)
         .join(Project, Project.id == Ticket.project_id)
-        .where(is_news(actor, oldest), is_shown(actor), is_for_actor, IS_TOLD)
+        .where(is_news(actor, oldest), is_shown(actor), is_for_actor, IS_NOT_IMPORTED)
         .order_by(AuditEvent.created_at, AuditEvent.id)
         .limit(MAX_KNOWN_EVENTS + MAX_NEWS + 1)
     )

@@ -116,14 +116,14 @@ def concerned_by(actor: Actor) -> CTE:
         .order_by(TicketWatcher.created_at.desc())
     )
     held = _tickets().where(Ticket.assignee_user_id == actor.id)
-    is_told = ~exists().where(
+    is_notified = ~exists().where(
         Preferences.user_id == actor.id,
         Preferences.choices[personal.TAKING_PART].as_string() == "off",
     )
-    created = _tickets().where(Ticket.reporter_user_id == actor.id, is_told)
+    created = _tickets().where(Ticket.reporter_user_id == actor.id, is_notified)
     commented = (
         select(Comment.ticket_id.label("id"))
-        .where(Comment.author_user_id == actor.id, Comment.deleted_at.is_(None), is_told)
+        .where(Comment.author_user_id == actor.id, Comment.deleted_at.is_(None), is_notified)
         .order_by(Comment.created_at.desc())
     )
     mentioned = select(Ticket.id).where(Ticket.id.in_(mentioned_tickets(actor)))

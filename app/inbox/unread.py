@@ -18,7 +18,7 @@ from app.core.actor import Access, Actor, operation
 from app.core.clock import now_ms
 from app.database.columns import Id
 from app.database.session import Prepared, session
-from app.inbox.bot_news import IS_TOLD, rows_of
+from app.inbox.bot_news import IS_NOT_IMPORTED, rows_of
 from app.inbox.service import IGNORED
 from app.tickets.changes import OVERLAP_MS
 
@@ -135,7 +135,7 @@ def unread(actor: Actor, ticket_id: str) -> list[dict[str, str]]:
         return []
     newest_first = session.scalars(
         select(AuditEvent)
-        .where(AuditEvent.id.in_(fresh), IS_TOLD)
+        .where(AuditEvent.id.in_(fresh), IS_NOT_IMPORTED)
         .order_by(*_NEWEST_FIRST)
         .limit(MAX_EVENTS)
     ).all()

@@ -35,7 +35,7 @@ EVENT = "system.audit_checkpoint"
 CHECK_SECONDS = 15
 WAIT_MS = MINUTE_MS
 # Younger events wait for transactions that are under way.
-SETTLED_MS = 10_000
+COMMIT_WAIT_MS = 10_000
 LOOK_BACK_MS = 2 * MINUTE_MS
 # An event whose id is older than this beside those of checkpoints is not taken in any more.
 LATE_MS = DAY_MS
@@ -64,7 +64,7 @@ class Checkpointer:
 
     def _is_due(self, moment: int, *, is_deep: bool) -> bool:
         last = checkpoints.newest()
-        waiting = _uncovered(_start(is_deep=is_deep), moment - SETTLED_MS)
+        waiting = _uncovered(_start(is_deep=is_deep), moment - COMMIT_WAIT_MS)
         if len(waiting) >= checkpoints.MAX_EVENTS:
             return True
         has_waited = last is None or not 0 <= moment - last.made_at < WAIT_MS
@@ -89,7 +89,7 @@ def make(
     settings: Settings,
     *,
     is_deep: bool = True,
-    settled_ms: int = SETTLED_MS,
+    commit_wait_ms: int = COMMIT_WAIT_MS,
     may_go_on: Callable[[], bool] = lambda: True,
 ) -> int | None:
     """Make checkpoints of all events until now; how many, or None if another process does.
@@ -102,7 +102,7 @@ def make(
         return None
     try:
         with reading():
-            after, until = _start(is_deep=is_deep), database_ms() - settled_ms
+            after, until = _start(is_deep=is_deep), database_ms() - commit_wait_ms
         made = 0
         while may_go_on():
             with reading():

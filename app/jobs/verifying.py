@@ -222,8 +222,8 @@ def _in_file(file: Path | None) -> dict[int, str]:
     with file.open("rb") as lines:
         for line in lines:
             try:
-                told = orjson.loads(line)
-                found[int(told["sequence"])] = str(told["hash"])
+                checkpoint = orjson.loads(line)
+                found[int(checkpoint["sequence"])] = str(checkpoint["hash"])
             except (ValueError, TypeError, KeyError):
                 continue
     return found

@@ -23,7 +23,7 @@ from app.notices.service import Frequency, NoticeChoice, next_morning
 
 UNREAD_MS = 10 * MINUTE_MS
 # Younger events wait for transactions that are under way.
-SETTLED_MS = 5_000
+COMMIT_WAIT_MS = 5_000
 # The oldest that a mail tells, as after a long stop of the server.
 OLDEST_MS = 7 * DAY_MS
 # Of more tickets at once, one mail tells together.
@@ -49,7 +49,7 @@ def collect(may_go_on: Callable[[], bool] = lambda: True) -> int:
 
 def _due(moment: int) -> list[AnyRow]:
     """The people with news of a time that was not considered yet."""
-    settled = moment - UNREAD_MS
+    latest = moment - UNREAD_MS
     statement = (
         select(NoticeChoice, User.id, User.username, User.email)
         .join(User, User.id == NoticeChoice.user_id)
@@ -61,7 +61,7 @@ def _due(moment: int) -> list[AnyRow]:
     ).all()
     newest = session.scalar(
         select(func.max(AuditEvent.created_at)).where(
-            AuditEvent.category == Category.ACTIVITY.value, AuditEvent.created_at <= settled
+            AuditEvent.category == Category.ACTIVITY.value, AuditEvent.created_at <= latest
         )
     )
     if newest is None:
@@ -78,7 +78,7 @@ def _due(moment: int) -> list[AnyRow]:
 def _collect(row: AnyRow, moment: int) -> int:
     choice: NoticeChoice = row.NoticeChoice
     is_daily = choice.frequency == Frequency.DAILY
-    until = moment - (SETTLED_MS if is_daily else UNREAD_MS)
+    until = moment - (COMMIT_WAIT_MS if is_daily else UNREAD_MS)
     since = max(choice.noticed_until, moment - OLDEST_MS)
     actor = human_actor(User(id=row.id, username=row.username))
     with reading():
@@ -134,6 +134,6 @@ def _put(
         return 0
     for kind, ticket_id, since in mails:
         # A mail about a ticket tells what happened meanwhile too.
-        end = moment - SETTLED_MS if kind is MailKind.NOTICE else until
+        end = moment - COMMIT_WAIT_MS if kind is MailKind.NOTICE else until
         outbox.enqueue(kind, address, choice.user_id, ticket_id=ticket_id, since=since, until=end)
     return len(mails)

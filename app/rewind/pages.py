@@ -116,8 +116,8 @@ def rewind() -> Response:
     """Rewind some steps, for readers without scripts; the page shows how to go on."""
     done = RewindSummary()
     with reading():
-        asked = _read(Form())
-    beyond = _steps(asked, done) if asked.scope else None
+        requested = _read(Form())
+    beyond = _steps(requested, done) if requested.scope else None
     return _page(done, beyond or "")
 
 
@@ -125,20 +125,20 @@ def _page(done: RewindSummary, beyond: str) -> Response:
     require(Lane.LONG)
     form = Form(raw=request.values.copy(), shown=frozenset({"since", "until"}))
     with reading():
-        asked = _read(form)
+        requested = _read(form)
         options = project_options()
     summary, total = RewindSummary(), 0
     cursor = request.args.get("kept")
-    if asked.scope is not None and not beyond and not cursor:
-        summary, total = preview(actor(), asked.scope)
-    stays = _kept(asked.scope, summary, cursor, total) if asked.scope else Page([], None)
+    if requested.scope is not None and not beyond and not cursor:
+        summary, total = preview(actor(), requested.scope)
+    stays = _kept(requested.scope, summary, cursor, total) if requested.scope else Page([], None)
     with reading():
         listed = list(summary.subjects.items())[:MAX_LISTED]
         names = named_subjects(subject for subject, _ in listed)
     return page(
         "rewind/show.html",
         form=form,
-        asked=asked,
+        requested=requested,
         projects=options,
         spans=SPANS,
         summary=summary,
@@ -149,7 +149,7 @@ def _page(done: RewindSummary, beyond: str) -> Response:
         previewed=MAX_PREVIEWED_EVENTS,
         listed=[(names[subject], back, kept) for subject, (back, kept) in listed],
         kept=stays.data,
-        more_kept=f"{asked.address}&kept={stays.next_cursor}" if stays.next_cursor else "",
+        more_kept=f"{requested.address}&kept={stays.next_cursor}" if stays.next_cursor else "",
         is_later_page=bool(cursor),
         status=422 if form.errors else 200,
     )
@@ -168,12 +168,12 @@ def step() -> Response:
     """Rewind the next steps; the JSON says what came of it, and where the next request begins."""
     form = Form()
     with reading():
-        asked = _read(form)
-    if asked.scope is None:
+        requested = _read(form)
+    if requested.scope is None:
         problem = next(iter(form.errors.values()), messages.SELECT_A_START)
         return _as_json({"problem": problem}, 422)
     summary = RewindSummary()
-    beyond = _steps(asked, summary)
+    beyond = _steps(requested, summary)
     return _as_json(
         {
             "events": summary.events,
@@ -188,10 +188,10 @@ def _as_json(answer: dict[str, Any], status: int = 200) -> Response:
     return Response(orjson.dumps(answer), status=status, mimetype="application/json")
 
 
-def _steps(asked: RewindRequest, summary: RewindSummary) -> str | None:
+def _steps(requested: RewindRequest, summary: RewindSummary) -> str | None:
     """Steps for as long as a request takes; the event beyond which the next request begins."""
     require(Lane.LONG)
-    scope, started = asked.scope, time.monotonic()
+    scope, started = requested.scope, time.monotonic()
     assert scope is not None  # noqa: S101 - for the type checker: the callers have looked
     beyond = as_uuid(request.form.get("beyond", ""))
     log = others.resumed(scope)
@@ -212,10 +212,10 @@ def _steps(asked: RewindRequest, summary: RewindSummary) -> str | None:
 def put_back() -> Response:
     """Put one value back that stands; raises what its verb raises."""
     with reading():
-        asked = _read(Form())
+        requested = _read(Form())
     event_id, name = request.form.get("event_id", ""), request.form.get("name", "")
-    scope = asked.scope
+    scope = requested.scope
     if scope is None:
         raise InvalidField("since", "required", messages.SELECT_A_START)
     write(lambda person: put_back_anyway(person, scope, event_id, name))
-    return go(f"{asked.address}#kept")
+    return go(f"{requested.address}#kept")

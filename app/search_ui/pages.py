@@ -80,7 +80,7 @@ def search() -> Response:
     return page(
         "search/index.html",
         block="results",
-        asked=form,
+        search_form=form,
         rows=rows,
         projects=options,
         is_first=cursor is None,
@@ -123,7 +123,7 @@ def palette() -> Response:
     on_ticket = commands.matching(here, form.q, COMMANDS_ALONE)
     return partial(
         "search/_palette_rows.html",
-        asked=form,
+        search_form=form,
         sections=_sections(rows, matching, {"name": reference, "commands": on_ticket}, form),
     )
 

@@ -54,7 +54,7 @@ class WaitingRequests:
         self._requests: dict[int, _WaitingRequest] = {}
         self._of_bot: Counter[str] = Counter()
         # Numbers of requests, and of the looks that found an event.
-        self._last_number = self._looks = 0
+        self._last_number = self._news_count = 0
         self._is_closed = False
         self._running = asyncio.Semaphore(RUNNING)
         self._guard = threading.Lock()
@@ -64,22 +64,24 @@ class WaitingRequests:
 
     async def answer(self, run: Callable[[Waiting], Awaitable[T]], receive: Receive) -> T:
         """What ``run`` answers, once there is news if it raises NewsAwaited. Raises ClientLeft."""
-        looks = self._looks
+        news_count = self._news_count
         try:
             return await run(Waiting.ALLOWED)
         except NewsAwaited as awaited:
             actor, seconds = awaited.actor, awaited.seconds
         ends_at = asyncio.get_running_loop().time() + seconds
         while True:
-            waiting = await self._news(actor, looks, ends_at, receive)
+            waiting = await self._news(actor, news_count, ends_at, receive)
             async with self._running:
-                looks = self._looks
+                news_count = self._news_count
                 try:
                     return await run(waiting)
                 except NewsAwaited:
                     continue
 
-    async def _news(self, actor: Actor, looks: int, ends_at: float, receive: Receive) -> Waiting:
+    async def _news(
+        self, actor: Actor, news_count: int, ends_at: float, receive: Receive
+    ) -> Waiting:
         """Wait until there may be news; how the request is to run then."""
         loop = asyncio.get_running_loop()
         is_full = (
@@ -89,7 +91,7 @@ class WaitingRequests:
             return Waiting.OVER
         if self._is_closed or is_full:
             return Waiting.REFUSED
-        if looks != self._looks:
+        if news_count != self._news_count:
             # There was an event while the request ran.
             return Waiting.ALLOWED
         request = self._enter(actor)
@@ -140,7 +142,7 @@ class WaitingRequests:
 
     def _wake(self, user_ids: frozenset[str], number: int) -> None:
         """End the waits of these users, and of requests that came after a look began."""
-        self._looks += 1
+        self._news_count += 1
         for request in self._requests.values():
             if request.actor.id in user_ids or request.number > number:
                 _end(request, Waiting.ALLOWED)

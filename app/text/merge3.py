@@ -45,7 +45,7 @@ class MergeConflict:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """Two texts in one: lines that are settled, and the conflicts between them."""
+    """Two texts in one: lines without a conflict, and the conflicts between them."""
 
     parts: tuple[Lines | MergeConflict, ...]
 
@@ -91,23 +91,23 @@ def merge(base: str, mine: str, theirs: str) -> Merged:
     ]
     common.append((len(lines), len(my_lines), len(their_lines)))
     parts: list[Lines | MergeConflict] = []
-    settled: list[str] = []
+    agreed: list[str] = []
     start = (0, 0, 0)
     for end in common:
         before = lines[start[0] : end[0]]
         mine_here = my_lines[start[1] : end[1]]
         theirs_here = their_lines[start[2] : end[2]]
         if theirs_here in (before, mine_here):
-            settled += mine_here
+            agreed += mine_here
         elif mine_here == before:
-            settled += theirs_here
+            agreed += theirs_here
         else:
-            parts += [tuple(settled), MergeConflict(tuple(mine_here), tuple(theirs_here))]
-            settled = []
+            parts += [tuple(agreed), MergeConflict(tuple(mine_here), tuple(theirs_here))]
+            agreed = []
         if end[0] < len(lines):
-            settled.append(lines[end[0]])
+            agreed.append(lines[end[0]])
         start = (end[0] + 1, end[1] + 1, end[2] + 1)
-    parts.append(tuple(settled))
+    parts.append(tuple(agreed))
     return Merged(tuple(part for part in parts if part))
 
 

@@ -36,5 +36,5 @@ def sign_off_rule(*, sign_off: bool, review_state_id: str | None) -> SignOffRule
     if not sign_off:
         return {}
     state = by_id(WorkflowState, review_state_id) if review_state_id else None
-    told = state_summary(state.id, state.name, state.category) if state else None
-    return {"sign_off": True, "review_state": told}
+    summary = state_summary(state.id, state.name, state.category) if state else None
+    return {"sign_off": True, "review_state": summary}

@@ -49,7 +49,7 @@ class DeliveryAttempt:
     secret: bytes | None
     event: Event
     form: WebhookForm = WebhookForm.JSON
-    # What a chat is told; None where the event itself is sent.
+    # What a chat is sent; None where the event itself is sent.
     message: ChatMessage | None = None
 
     @property
@@ -114,9 +114,9 @@ def signature(secret: bytes, timestamp: int, body: bytes) -> str:
 
 
 def attempt_of(
-    webhook: Webhook, event: Event, attempt_id: str, number: int, told: ChatMessage | None
+    webhook: Webhook, event: Event, attempt_id: str, number: int, message: ChatMessage | None
 ) -> DeliveryAttempt:
-    """The attempt; a chat is told this message."""
+    """The attempt; a chat is sent this message."""
     form = WebhookForm(webhook.form)
     return DeliveryAttempt(
         attempt_id,
@@ -126,7 +126,7 @@ def attempt_of(
         SECRETS.decrypt(webhook),
         event,
         form,
-        None if form is WebhookForm.JSON else told,
+        None if form is WebhookForm.JSON else message,
     )
 
 

@@ -76,69 +76,69 @@ def is_room(path: str) -> bool:
     return _MATRIX_PATH.fullmatch(path) is not None
 
 
-def content(form: WebhookForm, told: ChatMessage) -> dict[str, Any]:
+def content(form: WebhookForm, message: ChatMessage) -> dict[str, Any]:
     """The JSON that this chat takes."""
-    return _CONTENTS[form](told)
+    return _CONTENTS[form](message)
 
 
-def _slack(told: ChatMessage) -> dict[str, Any]:
-    elements: list[dict[str, Any]] = [{"type": "text", "text": told.sentence}]
-    if told.url:
+def _slack(message: ChatMessage) -> dict[str, Any]:
+    elements: list[dict[str, Any]] = [{"type": "text", "text": message.sentence}]
+    if message.url:
         elements += [
             {"type": "text", "text": "\n"},
-            {"type": "link", "url": told.url, "text": told.title},
+            {"type": "link", "url": message.url, "text": message.title},
         ]
     parts = [{"type": "rich_text_section", "elements": elements}]
-    if told.quote:
-        quoted = [{"type": "text", "text": told.quote}]
+    if message.quote:
+        quoted = [{"type": "text", "text": message.quote}]
         parts.append({"type": "rich_text_quote", "elements": quoted})
     return {
         # What notifications show. Slack reads these three as markup.
-        "text": escape(told.sentence, quote=False),
+        "text": escape(message.sentence, quote=False),
         "blocks": [{"type": "rich_text", "elements": parts}],
         "unfurl_links": False,
         "unfurl_media": False,
     }
 
 
-def _mattermost(told: ChatMessage) -> dict[str, Any]:
+def _mattermost(message: ChatMessage) -> dict[str, Any]:
     def escaped(text: str) -> str:
         apart = _APART_IN_MATTERMOST.sub(rf"\g<0>{_APART}", text)
         return _OF_MATTERMOST.sub(r"\\\g<0>", apart)
 
-    return {"text": _markdown(told, escaped), "props": {"disable_group_highlight": True}}
+    return {"text": _markdown(message, escaped), "props": {"disable_group_highlight": True}}
 
 
-def _discord(told: ChatMessage) -> dict[str, Any]:
+def _discord(message: ChatMessage) -> dict[str, Any]:
     def escaped(text: str) -> str:
         return _OF_DISCORD.sub(r"\\\g<0>", text).replace("@", f"@{_APART}")
 
     # 4: no previews of links.
-    return {"content": _markdown(told, escaped), "allowed_mentions": {"parse": []}, "flags": 4}
+    return {"content": _markdown(message, escaped), "allowed_mentions": {"parse": []}, "flags": 4}
 
 
-def _markdown(told: ChatMessage, escaped: Callable[[str], str]) -> str:
-    lines = [escaped(told.sentence)]
-    if told.url:
-        lines.append(f"[{escaped(told.title)}](<{told.url}>)")
-    if told.quote:
-        lines.append(f"> {escaped(told.quote)}")
+def _markdown(message: ChatMessage, escaped: Callable[[str], str]) -> str:
+    lines = [escaped(message.sentence)]
+    if message.url:
+        lines.append(f"[{escaped(message.title)}](<{message.url}>)")
+    if message.quote:
+        lines.append(f"> {escaped(message.quote)}")
     return "\n".join(lines)
 
 
-def _teams(told: ChatMessage) -> dict[str, Any]:
+def _teams(message: ChatMessage) -> dict[str, Any]:
     """An adaptive card; a text run has no markup."""
-    body = [_block(told.sentence)]
-    if told.quote:
-        body.append(_block(told.quote, isSubtle=True))
+    body = [_block(message.sentence)]
+    if message.quote:
+        body.append(_block(message.quote, isSubtle=True))
     card: dict[str, Any] = {
         "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
         "type": "AdaptiveCard",
         "version": "1.4",
         "body": body,
     }
-    if told.url:
-        card["actions"] = [{"type": "Action.OpenUrl", "title": told.title, "url": told.url}]
+    if message.url:
+        card["actions"] = [{"type": "Action.OpenUrl", "title": message.title, "url": message.url}]
     attachment = {
         "contentType": "application/vnd.microsoft.card.adaptive",
         "contentUrl": None,
@@ -151,16 +151,16 @@ def _block(text: str, **look: bool) -> dict[str, Any]:
     return {"type": "RichTextBlock", "inlines": [{"type": "TextRun", "text": text, **look}]}
 
 
-def _matrix(told: ChatMessage) -> dict[str, Any]:
+def _matrix(message: ChatMessage) -> dict[str, Any]:
     """A notice, which other bots do not answer; it mentions nobody."""
-    plain = [told.sentence]
-    marked = [escape(told.sentence)]
-    if told.url:
-        plain.append(f"{told.title}: {told.url}")
-        marked.append(f'<br><a href="{escape(told.url)}">{escape(told.title)}</a>')
-    if told.quote:
-        plain.append(f"> {told.quote}")
-        marked.append(f"<blockquote>{escape(told.quote)}</blockquote>")
+    plain = [message.sentence]
+    marked = [escape(message.sentence)]
+    if message.url:
+        plain.append(f"{message.title}: {message.url}")
+        marked.append(f'<br><a href="{escape(message.url)}">{escape(message.title)}</a>')
+    if message.quote:
+        plain.append(f"> {message.quote}")
+        marked.append(f"<blockquote>{escape(message.quote)}</blockquote>")
     return {
         "msgtype": "m.notice",
         "body": "\n".join(plain).replace("@", f"@{_APART}"),

@@ -335,8 +335,8 @@ def _show_delivery(
         webhook = service.get_webhook(actor(), webhook_id)
         delivery = deliveries.find(delivery_id, webhook_id=webhook_id)
         event = _event(delivery)
-        told = attempts.message_about(webhook, event)
-        attempt = attempts.attempt_of(webhook, event, delivery.id, delivery.attempt, told)
+        message = attempts.message_about(webhook, event)
+        attempt = attempts.attempt_of(webhook, event, delivery.id, delivery.attempt, message)
         body: Any = orjson.loads(attempt.body)
         siblings = _siblings(delivery)
     return page(

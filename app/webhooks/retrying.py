@@ -87,8 +87,8 @@ def _test_attempt(webhook: Webhook, number: int, request_id: str | None) -> Deli
     """A test occurs at the time in its id, so that its body can be rebuilt."""
     identifier = ids.new_id()
     event = attempts.test_event(webhook.id, ids.created_ms(identifier), request_id)
-    told = attempts.message_about(webhook, event)
-    return attempts.attempt_of(webhook, event, identifier, number, told)
+    message = attempts.message_about(webhook, event)
+    return attempts.attempt_of(webhook, event, identifier, number, message)
 
 
 def _send(attempt: DeliveryAttempt) -> DeliveryOutcome:

@@ -64,7 +64,7 @@ class Log:
 
     def make(self, **options: Any) -> int:
         with self.database.app.app_context():
-            made = checkpointing.make(self.settings, settled_ms=-HOUR_MS, **options)
+            made = checkpointing.make(self.settings, commit_wait_ms=-HOUR_MS, **options)
         assert made is not None
         return made
 

@@ -102,7 +102,7 @@ def test_the_job_waits_for_a_minute_or_a_thousand(app, empty: Log, cast, monkeyp
     job = Checkpointer(empty.settings)
     with app.app_context():
         run_write(lambda: None)
-        monkeypatch.setattr(checkpointing, "SETTLED_MS", -HOUR_MS)
+        monkeypatch.setattr(checkpointing, "COMMIT_WAIT_MS", -HOUR_MS)
         monkeypatch.setattr(checkpointing, "make", _settled(checkpointing.make))
         made = job.check()
         assert made >= 1
@@ -130,20 +130,20 @@ def test_a_run_takes_in_what_was_there_when_it_began(app, log: Log):
         return len(asked) < 10
 
     with app.app_context():
-        assert checkpointing.make(log.settings, settled_ms=-1, may_go_on=may_go_on) == 2
+        assert checkpointing.make(log.settings, commit_wait_ms=-1, may_go_on=may_go_on) == 2
     # What came in meanwhile, and the events of these two checkpoints, wait for the next run.
     assert len(asked) == 3
 
 
 def _settled(make: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda settings, **options: make(settings, settled_ms=-HOUR_MS, **options)
+    return lambda settings, **options: make(settings, commit_wait_ms=-HOUR_MS, **options)
 
 
 def test_one_process_at_a_time(app, log: Log):
     log.add(event_at(now_ms(), 1))
     with app.app_context():
         assert run_write(lambda: checkpointing.take_lease(checkpointing.LEASE, "other", now=True))
-        assert checkpointing.make(log.settings, settled_ms=-HOUR_MS) is None
+        assert checkpointing.make(log.settings, commit_wait_ms=-HOUR_MS) is None
 
 
 COPIES = 1_000 if IS_LONG else 2 * len(TAMPERING)

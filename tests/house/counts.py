@@ -29,6 +29,8 @@ OUTSIDE = re.compile(
 POSSESSIVE_GROUP = re.compile(r"\)(?:[*+?]|\{+[0-9,]+\}+)\+")
 LONG_TEMPLATE_LINE = 140
 LONG_FILE = 400
+# Terms of the field that have such words.
+STANDARD = re.compile(r"front_matter|turn_o(?:n|ff)")
 # Words with other meanings in the field, or none.
 BANNED = {
     *("asked", "bell", "bells", "door", "doors", "eras", "furniture", "hasty", "hold", "leaving"),
@@ -179,20 +181,31 @@ def class_names_twice() -> dict[str, list[str]]:
 
 
 def banned_names() -> list[str]:
-    """Modules, classes and functions whose name has a word that is not the field's."""
-    found = []
+    """Modules and names that app defines with a word that is not the field's."""
+    found = [path for path in modules() if _words(Path(path).stem) & BANNED]
     for path, tree in modules().items():
-        if _words(Path(path).stem) & BANNED:
-            found.append(path)
         for node in ast.walk(tree):
-            is_named = isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
-            if is_named and _words(node.name) & BANNED:
-                found.append(f"{path}:{node.lineno} {node.name}")
+            name = _defined(node)
+            if name and _words(name) & BANNED:
+                found.append(f"{path}:{getattr(node, 'lineno', 0)} {name}")
     return found
 
 
+def _defined(node: ast.AST) -> str | None:
+    """The name of a class, function, argument, variable, constant or attribute."""
+    match node:
+        case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+            return name
+        case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store()):
+            return name
+        case ast.Attribute(attr=name, ctx=ast.Store()):
+            return name
+    return None
+
+
 def _words(name: str) -> set[str]:
-    return set(re.findall(r"[a-z]+", re.sub(r"([A-Z])", r"_\1", name).lower()))
+    spelled = name.lower() if name.isupper() else re.sub(r"([A-Z])", r"_\1", name).lower()
+    return set(re.findall(r"[a-z]+", STANDARD.sub("", spelled)))
 
 
 def long_files() -> list[str]:

@@ -53,7 +53,7 @@ def prepare() -> None:
     )
     if notices_ms := int(os.environ.get("NOTICES_MS", "0")):
         scheduler.NOTICES_SECONDS = 1
-        collecting.UNREAD_MS, collecting.SETTLED_MS = notices_ms, notices_ms // 4
+        collecting.UNREAD_MS, collecting.COMMIT_WAIT_MS = notices_ms, notices_ms // 4
     worker.RECOVERY_MS = min(worker.RECOVERY_MS, outbox.LEASE_MS // 4)
     # The change is committed and answered for, the worker not yet told.
     bell = outbox.outbox_filled

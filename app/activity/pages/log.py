@@ -178,8 +178,8 @@ def news() -> Response:
         events = service.list_events(
             actor(), limit=MAX_COUNT, cursor=None, **_arguments(filters)
         ).data
-    quiet = () if "event_type" in filters else HOUSEKEEPING
-    count = sum(event["id"] > newest and event["event_type"] not in quiet for event in events)
+    excluded = () if "event_type" in filters else HOUSEKEEPING
+    count = sum(event["id"] > newest and event["event_type"] not in excluded for event in events)
     if not count:
         return Response(status=204)
     return html(

@@ -44,7 +44,7 @@ _FIELDS = (
     *("updated", "resolutiondate", "duedate", "resolution", "attachment", "fixVersions"),
     "versions",
 )
-_QUIET_FIELDS = frozenset({"rank", "description", "comment", "attachment"})
+_FIELDS_WITHOUT_HISTORY = frozenset({"rank", "description", "comment", "attachment"})
 
 
 def headers(account: str, token: str) -> dict[str, str]:
@@ -370,7 +370,7 @@ def _slim_changes(entries_of_log: Sequence[dict[str, Any]]) -> list[dict[str, An
 def _change(item: dict[str, Any]) -> str:
     name = str(item.get("field") or "")
     old, new = str(item.get("fromString") or ""), str(item.get("toString") or "")
-    if name.casefold() in _QUIET_FIELDS or not name:
+    if name.casefold() in _FIELDS_WITHOUT_HISTORY or not name:
         return ""
     if old and new:
         return messages.changed(name, old, new)

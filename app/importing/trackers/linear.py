@@ -96,8 +96,8 @@ def headers(token: str) -> dict[str, str]:
 
 def limit_rule(status: int, headers: Mapping[str, str], content: bytes) -> float | None:
     """Linear answers 400 with an error code; the headers say when there is room again."""
-    is_told = RATE_LIMITED.encode() in content and RATE_LIMITED in _codes(content)
-    if status != HTTPStatus.TOO_MANY_REQUESTS and not is_told:
+    is_rate_limited = RATE_LIMITED.encode() in content and RATE_LIMITED in _codes(content)
+    if status != HTTPStatus.TOO_MANY_REQUESTS and not is_rate_limited:
         return None
     for kind in ("requests", "complexity", "endpoint-requests"):
         if headers.get(f"x-ratelimit-{kind}-remaining", "").startswith("0"):

@@ -93,10 +93,10 @@ def fill(found: CachedBoard, make: Callable[[], Markup]) -> Markup:
     # Rendering would block the event loop for too long.
     require(Lane.POOL)
     lock = _making[hash(found.key) % len(_making)]
-    has_turn = lock.acquire(blocking=False)
-    is_first = has_turn
-    if not has_turn:
-        has_turn = lock.acquire(timeout=RENDER_WAIT_SECONDS)
+    has_lock = lock.acquire(blocking=False)
+    is_first = has_lock
+    if not has_lock:
+        has_lock = lock.acquire(timeout=RENDER_WAIT_SECONDS)
     try:
         other = None if is_first else find(found.shape).columns
         if other is not None:
@@ -105,5 +105,5 @@ def fill(found: CachedBoard, make: Callable[[], Markup]) -> Markup:
         _boards().put(found.key, replace(found, columns=columns), len(columns))
         return columns
     finally:
-        if has_turn:
+        if has_lock:
             lock.release()

@@ -53,8 +53,8 @@ def show_past(reference: str) -> Response:
 def _moment(times: Sequence[int]) -> int:
     """The time of the address: ``at``, else that of the numbered change, else of the last."""
     if AT in request.args:
-        asked: int = load(TicketQuery, {AT: request.args[AT]}, "query")[AT]
-        return min(asked, now_ms())
+        moment: int = load(TicketQuery, {AT: request.args[AT]}, "query")[AT]
+        return min(moment, now_ms())
     sent = request.args.get(CHANGE, "")
     number = int(sent) if sent.isascii() and sent.isdigit() and len(sent) < 6 else len(times)
     return times[min(max(number, 1), len(times)) - 1]
