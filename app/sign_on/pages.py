@@ -12,7 +12,7 @@ from app.database.session import reading
 from app.http.current import current_settings
 from app.sign_on import flow, identities, logout, messages, service
 from app.sign_on.requests import ProviderFailure
-from app.sign_on.service import Arrived, Departure, SignOnRefused
+from app.sign_on.service import CallbackParams, LoginRedirect, SignOnRefused
 from app.sign_on.tokens import TokenRefused
 from app.web.forms import Form
 from app.web.guard import actor, peer, public, safe_next, write
@@ -41,12 +41,12 @@ def begin() -> Response:
     if actor().is_human:
         return go(target)
     try:
-        return _leave(service.begin(actor(), target=target, settings=settings))
+        return _redirect(service.begin(actor(), target=target, settings=settings))
     except SignOnRefused as refusal:
         return _refused(refusal.message, target)
 
 
-def _leave(begun: Departure) -> Response:
+def _redirect(begun: LoginRedirect) -> Response:
     response = go(begun.address)
     set_cookie(response, COOKIE, begun.cookie, flow.LIFETIME_MS // 1000)
     return response
@@ -57,7 +57,7 @@ def _leave(begun: Departure) -> Response:
 def finish() -> Response:
     """Log in, or ask whether to link the account."""
     settings = _settings()
-    arrived = Arrived(
+    callback = CallbackParams(
         cookie=request.cookies.get(COOKIE, ""),
         state=request.args.get("state", ""),
         code=request.args.get("code", ""),
@@ -65,7 +65,7 @@ def finish() -> Response:
         error=request.args.get("error", ""),
     )
     try:
-        found, target = service.finish(actor(), arrived=arrived, peer=peer(), settings=settings)
+        found, target = service.finish(actor(), callback=callback, peer=peer(), settings=settings)
     except SignOnRefused as refusal:
         return _refused(refusal.message, "/")
     except RateLimited as error:
@@ -113,7 +113,7 @@ def begin_linking() -> Response:
     """Send the browser to the provider, to link the account."""
     settings = _settings()
     try:
-        return _leave(service.begin_linking(actor(), settings=settings))
+        return _redirect(service.begin_linking(actor(), settings=settings))
     except SignOnRefused as refusal:
         return _show(refusal.message, 422)
 

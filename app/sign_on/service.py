@@ -55,7 +55,7 @@ class SignOnRefused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Departure:
+class LoginRedirect:
     """Where the browser goes, and the cookie that it brings back."""
 
     address: str
@@ -63,7 +63,7 @@ class Departure:
 
 
 @dataclass(frozen=True, slots=True)
-class Arrived:
+class CallbackParams:
     """What the provider sent back with the browser."""
 
     cookie: str
@@ -87,18 +87,18 @@ class _Person:
 
 
 @operation(Access.PUBLIC)
-def begin(actor: Actor, *, target: str, settings: Settings) -> Departure:
+def begin(actor: Actor, *, target: str, settings: Settings) -> LoginRedirect:
     """Begin a login at the provider; raises SignOnRefused where it cannot be reached."""
     return _begin(flow.begun(target, None), settings)
 
 
 @operation(Access.HUMAN)
-def begin_linking(actor: Actor, *, settings: Settings) -> Departure:
+def begin_linking(actor: Actor, *, settings: Settings) -> LoginRedirect:
     """Begin a login at the provider, to link the account to one's own."""
     return _begin(flow.begun("/profile/sign-on", actor.id), settings)
 
 
-def _begin(begun: SignOnFlow, settings: Settings) -> Departure:
+def _begin(begun: SignOnFlow, settings: Settings) -> LoginRedirect:
     require(Lane.LONG)
     try:
         address = provider_of(settings).login_address(
@@ -109,12 +109,12 @@ def _begin(begun: SignOnFlow, settings: Settings) -> Departure:
         )
     except ProviderFailure as error:
         raise SignOnRefused("provider", "provider") from error
-    return Departure(address, flow.sealed(begun))
+    return LoginRedirect(address, flow.sealed(begun))
 
 
 @operation(Access.PUBLIC)
 def finish(
-    actor: Actor, *, arrived: Arrived, peer: Peer, settings: Settings
+    actor: Actor, *, callback: CallbackParams, peer: Peer, settings: Settings
 ) -> tuple[OpenedSession | Candidate, str]:
     """Finish what was begun: a session and where it leads, or an account to link.
 
@@ -124,10 +124,10 @@ def finish(
     require(Lane.LONG)
     attempt = throttle.reserve(settings.secret_key, peer.address, None)
     try:
-        begun = _take_flow(arrived)
+        begun = _take_flow(callback)
         if begun.links is not None and begun.links != actor.user_id:
             raise SignOnRefused("state", "begin")
-        person = _person(begun, arrived, settings)
+        person = _person(begun, callback, settings)
         if begun.links is not None:
             run_write(lambda: throttle.refund(attempt))
             return Candidate(
@@ -145,25 +145,25 @@ def finish(
     return opened, begun.target
 
 
-def _take_flow(arrived: Arrived) -> SignOnFlow:
+def _take_flow(callback: CallbackParams) -> SignOnFlow:
     """The flow that this browser began and that was not finished yet."""
-    begun = flow.opened_flow(arrived.cookie)
-    if begun is None or not hmac.compare_digest(begun.state.encode(), arrived.state.encode()):
+    begun = flow.opened_flow(callback.cookie)
+    if begun is None or not hmac.compare_digest(begun.state.encode(), callback.state.encode()):
         raise SignOnRefused("state", "begin")
     if not run_write(lambda: use_once(f"state:{begun.state}", begun.ends_at)):
         raise SignOnRefused("replayed", "begin")
     return begun
 
 
-def _person(begun: SignOnFlow, arrived: Arrived, settings: Settings) -> _Person:
+def _person(begun: SignOnFlow, callback: CallbackParams, settings: Settings) -> _Person:
     """Who the provider says it is, checked; raises SignOnRefused."""
     provider = provider_of(settings)
     try:
-        _check_issuer(provider, arrived)
-        if arrived.error or not arrived.code:
+        _check_issuer(provider, callback)
+        if callback.error or not callback.code:
             raise SignOnRefused("denied", "denied")
         claims = provider.redeem(
-            arrived.code,
+            callback.code,
             verifier=begun.verifier,
             callback=f"{settings.base_url}{CALLBACK}",
             nonce=begun.nonce,
@@ -192,10 +192,10 @@ def _person(begun: SignOnFlow, arrived: Arrived, settings: Settings) -> _Person:
     )
 
 
-def _check_issuer(provider: Provider, arrived: Arrived) -> None:
+def _check_issuer(provider: Provider, callback: CallbackParams) -> None:
     """Refuse the answer of another provider (RFC 9207)."""
     expected = provider.metadata().names_itself
-    if arrived.issuer != provider.issuer and (expected or arrived.issuer is not None):
+    if callback.issuer != provider.issuer and (expected or callback.issuer is not None):
         raise SignOnRefused("issuer", "denied")
 
 
