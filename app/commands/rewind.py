@@ -115,8 +115,8 @@ def _show(summary: RewindSummary, *, dry_run: bool) -> None:
                 one = names[subject]
                 sums = messages.sums(back, kept)
                 click.echo(f"{one.name}: {sums}: {one.title}".rstrip(": "))
-    for count, deed in summary.counts():
-        click.echo(f"{count:6d} {deed}")
+    for count, action in summary.counts():
+        click.echo(f"{count:6d} {action}")
     if not summary.back:
         click.echo(messages.NOTHING_TO_PUT_BACK if dry_run else messages.NOTHING_LEFT)
     if summary.kept:

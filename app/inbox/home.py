@@ -37,7 +37,7 @@ REFUSALS = "auth.bot.write_attempt_"
 
 # Words for what bots did, once and more often, the audit log filter that shows it, and the prefixes
 # or suffixes of the event types it covers. The first entry that matches an event counts it.
-DEEDS = (
+ACTIONS = (
     ("moved", "moved", "event_type=ticket.state_changed", ("ticket.state_changed",)),
     ("comment", "comments", "event_type=comment.created", ("comment.created",)),
     ("denied", "denied", "event_type=auth.bot.", (REFUSALS,)),
@@ -63,20 +63,20 @@ class Need:
 
 
 @dataclass(frozen=True, slots=True)
-class BotDeed:
+class BotAction:
     words: str
     many: int
     query: str
 
 
 @dataclass(frozen=True, slots=True)
-class Doings:
+class BotActivity:
     bot: UserSummary
-    deeds: list[BotDeed]
+    actions: list[BotAction]
 
     @property
     def many(self) -> int:
-        return sum(deed.many for deed in self.deeds)
+        return sum(action.many for action in self.actions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +192,7 @@ def _with_questions(needs: list[Need]) -> list[Need]:
 
 
 @operation(Access.HUMAN)
-def since_last_time(actor: Actor) -> list[Doings]:
+def since_last_time(actor: Actor) -> list[BotActivity]:
     """What each bot did since the person's read marker, the busiest bot first."""
     marker = (
         select(ReadMarker.updated_at)
@@ -224,26 +224,28 @@ def since_last_time(actor: Actor) -> list[Doings]:
     by_bot: dict[str, list[Any]] = {}
     for row in rows:
         by_bot.setdefault(row.id, []).append(row)
-    return sorted(map(_doings, by_bot.values()), key=lambda doings: -doings.many)
+    return sorted(map(_activity, by_bot.values()), key=lambda activity: -activity.many)
 
 
-def _doings(rows: Sequence[Any]) -> Doings:
-    counts = dict.fromkeys((words for _, words, _, _ in DEEDS), 0)
+def _activity(rows: Sequence[Any]) -> BotActivity:
+    counts = dict.fromkeys((words for _, words, _, _ in ACTIONS), 0)
     for row in rows:
-        counts[_deed(row.event_type)] += row.many
-    deeds = [
-        BotDeed(words if counts[words] != 1 else once, counts[words], query)
-        for once, words, query, _ in DEEDS
+        counts[_action(row.event_type)] += row.many
+    actions = [
+        BotAction(words if counts[words] != 1 else once, counts[words], query)
+        for once, words, query, _ in ACTIONS
         if counts[words]
     ]
     first = rows[0]
-    return Doings(user_summary(first.id, first.type, first.username, first.display_name), deeds)
+    return BotActivity(
+        user_summary(first.id, first.type, first.username, first.display_name), actions
+    )
 
 
-def _deed(event_type: str) -> str:
+def _action(event_type: str) -> str:
     return next(
         words
-        for _, words, _, kinds in DEEDS
+        for _, words, _, kinds in ACTIONS
         if event_type.startswith(kinds) or event_type.endswith(kinds)
     )
 

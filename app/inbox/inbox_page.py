@@ -238,7 +238,7 @@ def _home(refused: RefusedReply | None = None, *, status: int = 200) -> Response
         awaited = sign_offs.awaited(actor())
         waiting = {one.ticket.id for one in awaited}
         needs = [one for one in home_verbs.needs(actor()) if one.ticket.id not in waiting]
-        doings = home_verbs.since_last_time(actor())
+        activities = home_verbs.since_last_time(actor())
         places = home_verbs.destinations(actor())
         said = _laid_out([*needs, *awaited])
     listed = {need.ticket.display_id for need in needs}
@@ -250,7 +250,7 @@ def _home(refused: RefusedReply | None = None, *, status: int = 200) -> Response
         needs=needs,
         awaited=awaited,
         said=said,
-        doings=doings,
+        activities=activities,
         projects=[one for one in places if one.kind == "project"],
         watched=[one for one in places if one.kind == "ticket"],
         recent=[one for one in places if one.kind == "page"],

@@ -47,7 +47,7 @@ def rewound_revision(number: int) -> str:
 
 
 # What a rewind did with the values of events of each type, to be put behind their number.
-DEEDS = {
+ACTIONS = {
     "ticket.created": "tickets deleted",
     "ticket.deleted": "tickets restored",
     "ticket.restored": "tickets deleted",
@@ -73,7 +73,7 @@ DEEDS = {
     "label.created": "labels deleted",
     "file.added": "files deleted",
 }
-OTHER_DEED = "fields reverted"
+OTHER_ACTION = "fields reverted"
 
 # Names of fields and values
 EXISTENCE = "Existence"

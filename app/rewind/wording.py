@@ -35,11 +35,11 @@ _FIELDS = wording.LABELS | {
 
 @dataclass(slots=True)
 class RewindSummary:
-    """The sums of several steps, by subject and by deed; lists are cut at ``most``."""
+    """The sums of several steps, by subject and by action; lists are cut at ``most``."""
 
     most: int = MAX_LISTED
     events: int = 0
-    deeds: Counter[str] = field(default_factory=Counter)
+    actions: Counter[str] = field(default_factory=Counter)
     fates: Counter[Fate] = field(default_factory=Counter)
     # How many values of each subject are put back, and how many stand.
     subjects: dict[Key, list[int]] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class RewindSummary:
         for value in step.values:
             self.fates[value.fate] += 1
             if value.fate is Fate.BACK:
-                self.deeds[messages.DEEDS.get(value.event_type, messages.OTHER_DEED)] += 1
+                self.actions[messages.ACTIONS.get(value.event_type, messages.OTHER_ACTION)] += 1
                 self._count(value.subject, 0)
             elif value.fate is Fate.KEPT:
                 self._count(value.subject, 1)
@@ -69,8 +69,8 @@ class RewindSummary:
         return self.fates[Fate.KEPT]
 
     def counts(self) -> list[tuple[int, str]]:
-        """How often each deed, the most frequent first."""
-        return [(count, pluralize(count, deed)) for deed, count in self.deeds.most_common()]
+        """How often each action, the most frequent first."""
+        return [(count, pluralize(count, action)) for action, count in self.actions.most_common()]
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,7 +175,7 @@ function watchRequests() {
   });
   // Questions for news say themselves that they have no answer (polling.js), or are asked again.
   const asksForNews = (event) => event.detail.elt.matches("[data-behavior=live], [data-behavior=standing]");
-  // What came along with the answer to a deed is newer than what was asked for before it.
+  // What came along with the answer to an action is newer than what was asked for before it.
   document.addEventListener("htmx:oobBeforeSwap", ({ target }) => target.matches("[data-behavior=standing]") && htmx.trigger(target, "htmx:abort"));
   document.addEventListener("htmx:sendError", (event) => {
     if (!asksForNews(event)) toast("No connection. Nothing was saved; your text is still here.", "error");

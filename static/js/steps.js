@@ -49,16 +49,16 @@ function onSubmit(event) {
   if (isRunning) return marked("steps").focus();
   const sent = new URLSearchParams(new FormData(form, submitter));
   sent.delete("id");
-  const deed = { delete: "deleted", top: "moved", bottom: "moved" }[sent.get("action")] ?? "changed";
+  const verb = { delete: "deleted", top: "moved", bottom: "moved" }[sent.get("action")] ?? "changed";
   // What was chosen is on its way.
   document.body.dispatchEvent(new CustomEvent("docket:changed", { bubbles: true }));
-  begin({ address: ADDRESS, sent, total: numberOf(count), deed });
+  begin({ address: ADDRESS, sent, total: numberOf(count), verb });
 }
 
 /** Undo all that the steps of a change did, from the last to the first. */
 function takeBack(address) {
   if (isRunning) return marked("steps").focus();
-  begin({ address: `${address}/step`, sent: new URLSearchParams(), total: null, deed: "undone", isUndo: true });
+  begin({ address: `${address}/step`, sent: new URLSearchParams(), total: null, verb: "undone", isUndo: true });
 }
 
 function begin(change) {
@@ -122,7 +122,7 @@ function show(end, isDone) {
     if (button.dataset.step === "undo") button.textContent = `Undo all ${written(run.changed)}`;
   }
   const why = Object.entries(run.reasons).map(([one, count]) => `${one.replace(/\.$/, "")}: ${written(count)}`);
-  const sum = `${written(run.changed)} ${run.deed}${run.skipped ? `, ${written(run.skipped)} skipped (${why.slice(0, 3).join("; ")})` : ""}.`;
+  const sum = `${written(run.changed)} ${run.verb}${run.skipped ? `, ${written(run.skipped)} skipped (${why.slice(0, 3).join("; ")})` : ""}.`;
   say(end ? `${end} ${sum}` : `${written(past)}${run.total === null ? "" : ` of ${written(run.total)}`} ${run.isUndo ? "changes" : "tickets"}…`);
 }
 

@@ -83,7 +83,7 @@ def test_undo_of_one_and_of_a_whole_request(ada, cast, path):
     (first, _) = re.findall(r'action="/audit/events/([^"]+)/undo"', page)
     assert ada.post(f"/audit/events/{first}/undo", back=HERE).location == HERE
     page = ada.get(HERE).text
-    assert page.count('class="deed undone"') == 1
+    assert page.count('class="change undone"') == 1
     # One way back is left, which has a button of its own.
     assert "Undo all" not in page
     done = ada.post(f"/audit/requests/{request}/undo", back=HERE)
@@ -91,7 +91,7 @@ def test_undo_of_one_and_of_a_whole_request(ada, cast, path):
     assert "Nothing left to undo." in done.text
     ticket = cast.ada.get(path).json
     assert (ticket["priority"], ticket["assignee"]) == ("medium", None)
-    assert ada.get(HERE).text.count('class="deed undone"') == 2
+    assert ada.get(HERE).text.count('class="change undone"') == 2
 
 
 def test_a_page_that_was_undone_shows_it(ada, cast):
@@ -100,7 +100,7 @@ def test_a_page_that_was_undone_shows_it(ada, cast):
     cast.smith.patch(f"/wiki/pages/{page_id}", {"body": "After."})
     events = re.findall(r'action="/audit/events/([^"]+)/undo"', ada.get(HERE).text)
     ada.post(f"/audit/events/{events[-1]}/undo", back=HERE)
-    assert ada.get(HERE).text.count('class="deed undone"') == 1
+    assert ada.get(HERE).text.count('class="change undone"') == 1
     assert cast.ada.get(f"/wiki/pages/{page_id}").json["body"] == "Before."
 
 

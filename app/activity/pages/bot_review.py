@@ -47,7 +47,7 @@ class ReviewedSubject:
     name: str
     title: str
     href: str
-    deeds: list[ReviewedChange] = field(default_factory=list)
+    changes: list[ReviewedChange] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class ReviewedCall:
     @property
     def can_be_undone(self) -> bool:
         """Whether to offer undoing the whole request: more than one event can be undone."""
-        changes = [change for subject in self.subjects for change in subject.deeds]
+        changes = [change for subject in self.subjects for change in subject.changes]
         undoable = [change for change in changes if change.may_be_undone]
         return self.request_id is not None and len(undoable) > 1
 
@@ -109,7 +109,7 @@ def _calls(content: Review, names: Mapping[str, str]) -> list[ReviewedCall]:
             subject_id = event.ticket_id or event.target_id or event.id
             if subject_id not in subjects:
                 subjects[subject_id] = _subject(event, references)
-            subjects[subject_id].deeds.append(reviewed_change(event, references, names))
+            subjects[subject_id].changes.append(reviewed_change(event, references, names))
         calls.append(
             ReviewedCall(
                 request_id=events[0].request_id,
