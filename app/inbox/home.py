@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import and_, func, literal, or_, select, union, union_all
+from sqlalchemy.orm import aliased
 
 from app.accounts.builders import UserSummary, user_summary
 from app.accounts.models import ReadMarker, User
@@ -92,7 +93,10 @@ class Destination:
 
 @operation(Access.HUMAN)
 def needs(actor: Actor) -> list[Need]:
-    """The open tickets on which someone waits for the person, newest first."""
+    """The tickets on which someone waits for the person, newest first.
+
+    A ticket that is done waits for nobody, unless somebody is mentioned on it afterwards.
+    """
     handed = and_(
         AuditEvent.event_type == "ticket.assigned",
         AuditEvent.actor_kind == ActorKind.BOT.value,
@@ -106,6 +110,11 @@ def needs(actor: Actor) -> list[Need]:
         .limit(MAX_TICKETS_PER_KIND)
     )
     mentioned = select(Ticket.id).where(Ticket.id.in_(mentioned_tickets(actor)))
+    moved = aliased(AuditEvent)
+    moved_at = select(func.coalesce(func.max(moved.created_at), 0)).where(
+        moved.ticket_id == Ticket.id, moved.event_type == "ticket.state_changed"
+    )
+    is_after_done = and_(~handed, AuditEvent.created_at > moved_at.scalar_subquery())
     rows = session.execute(
         select(
             AuditEvent.id.label("event_id"),
@@ -134,7 +143,7 @@ def needs(actor: Actor) -> list[Need]:
             or_(may_mention(actor.username), handed),
             Ticket.deleted_at.is_(None),
             Project.deleted_at.is_(None),
-            WorkflowState.category != StateCategory.DONE.value,
+            or_(WorkflowState.category != StateCategory.DONE.value, is_after_done),
         )
         .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
         .limit(EVENTS_READ)

@@ -3,6 +3,7 @@
 import re
 
 from app.inbox import home
+from tests.support.story import ok
 
 HERE = "/"
 
@@ -66,6 +67,16 @@ def test_what_is_done_or_deleted_waits_no_more(ada, cast, ticket):
     say(cast.smith, ticket, "@ada?")
     cast.smith.delete(f"/tickets/{ticket['id']}")
     assert "Needs you" not in text_of(ada.get(HERE))
+
+
+def test_a_mention_on_a_ticket_that_is_done_needs_an_answer(ada, cast, ticket):
+    say(cast.smith, ticket, "@ada, is it right?")
+    states = ok(cast.ada.get(f"/projects/{cast.open_project}/workflow-states"))["data"]
+    done = next(one["id"] for one in states if one["category"] == "done")
+    ok(cast.bo.post(f"/tickets/{ticket['id']}/transition", {"state_id": done}))
+    assert "Needs you" not in text_of(ada.get(HERE))
+    say(cast.smith, ticket, "It broke again, @ada.")
+    assert "It broke again" in text_of(ada.get(HERE))
 
 
 def test_a_ticket_handed_over_is_answered_and_handed_back(ada, cast, ticket):
