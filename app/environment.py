@@ -58,11 +58,11 @@ def text(environ: Environment, name: str, default: str = "") -> str:
     return environ.get(name, "").strip() or default
 
 
-def line(environ: Environment, name: str, default: str, longest: int) -> str:
+def line(environ: Environment, name: str, default: str, max_length: int) -> str:
     """A value of one printable line."""
     value = text(environ, name, default)
-    if len(value) > longest or not value.isprintable():
-        raise SettingsError(messages.not_one_line(name, longest))
+    if len(value) > max_length or not value.isprintable():
+        raise SettingsError(messages.not_one_line(name, max_length))
     return value
 
 

@@ -25,8 +25,8 @@ def not_an_issuer(name: str) -> str:
     return f"{name} must be an address such as https://login.example.org, or http on this machine."
 
 
-def not_one_line(name: str, longest: int) -> str:
-    return f"{name} must be one line of at most {longest} printable characters."
+def not_one_line(name: str, max_length: int) -> str:
+    return f"{name} must be one line of at most {max_length} printable characters."
 
 
 def not_a_token(name: str) -> str:

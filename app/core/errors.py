@@ -155,8 +155,8 @@ class RequestInvalid(DomainError):
         self.errors = listed
 
 
-def _clipped(part: Any, longest: int) -> Any:
-    return part if not isinstance(part, str) or len(part) <= longest else f"{part[:longest]}…"
+def _clipped(part: Any, max_length: int) -> Any:
+    return part if not isinstance(part, str) or len(part) <= max_length else f"{part[:max_length]}…"
 
 
 def one_error(loc: list[Any], msg: str, kind: str) -> RequestInvalid:

@@ -91,8 +91,8 @@ NESTED_TOO_DEEPLY = "The JSON is nested too deeply."
 LONE_SURROGATE = "A string contains a lone surrogate."
 
 
-def too_long(field: str, longest: int) -> str:
-    return f"{field} must be at most {longest} characters."
+def too_long(field: str, max_length: int) -> str:
+    return f"{field} must be at most {max_length} characters."
 
 
 def blank(field: str) -> str:

@@ -18,31 +18,31 @@ _SMALL_INT = re.compile(r"[0-9]{1,9}")
 COLOR_PATTERN = re.compile(r"#[0-9A-Fa-f]{6}")
 
 
-def checked(value: str, field: str, longest: int) -> str:
+def checked(value: str, field: str, max_length: int) -> str:
     """The text as sent; raises InvalidField if it has a NUL or is too long."""
     if "\x00" in value:
         raise InvalidField(field, "nul_character")
-    if len(value) > longest:
-        raise InvalidField(field, "too_long", messages.too_long(field, longest))
+    if len(value) > max_length:
+        raise InvalidField(field, "too_long", messages.too_long(field, max_length))
     return value
 
 
-def line(value: str, field: str, longest: int = NAME_LENGTH) -> str:
-    """A title or name: stripped, not blank, at most ``longest`` characters; raises InvalidField."""
+def line(value: str, field: str, max_length: int = NAME_LENGTH) -> str:
+    """A title or name: stripped, not blank, at most ``max_length``; raises InvalidField."""
     stripped = checked(value, field, len(value)).strip()
     if not stripped:
         raise InvalidField(field, "blank", messages.blank(field))
-    return checked(stripped, field, longest)
+    return checked(stripped, field, max_length)
 
 
-def body(value: str, field: str = "body", longest: int = BODY_LENGTH) -> str:
+def body(value: str, field: str = "body", max_length: int = BODY_LENGTH) -> str:
     """A body that may be empty; raises InvalidField."""
-    return checked(value, field, longest)
+    return checked(value, field, max_length)
 
 
-def filled_body(value: str, field: str = "body", longest: int = BODY_LENGTH) -> str:
+def filled_body(value: str, field: str = "body", max_length: int = BODY_LENGTH) -> str:
     """A body that must not be blank; raises InvalidField."""
-    if not checked(value, field, longest).strip():
+    if not checked(value, field, max_length).strip():
         raise InvalidField(field, "blank", messages.blank(field))
     return value
 

@@ -55,9 +55,9 @@ def opaque(content: Any) -> str:
     return base64.urlsafe_b64encode(orjson.dumps(content)).rstrip(b"=").decode()
 
 
-def content_of(text: str, longest: int = CURSOR_LENGTH) -> Any:
+def content_of(text: str, max_length: int = CURSOR_LENGTH) -> Any:
     """What ``opaque`` made a text of; raises ValueError for other texts, and longer ones."""
-    if len(text) > longest:
+    if len(text) > max_length:
         raise ValueError("too long")
     raw = text.encode("ascii")
     padded = raw + b"=" * (-len(raw) % 4)

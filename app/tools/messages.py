@@ -10,8 +10,8 @@ def not_a_ticket_of(named: str, key: str) -> str:
     return f"{named} is not a ticket in {key}."
 
 
-def wait_out_of_range(longest: int) -> str:
-    return f"wait must be 0 to {longest}."
+def wait_out_of_range(max_seconds: int) -> str:
+    return f"wait must be 0 to {max_seconds}."
 
 
 def ticket_not_found(reference: str) -> str:
