@@ -12,7 +12,7 @@ const waiting = (name) => `[Uploading ${name}…]`;
 export function watchFiles() {
   document.addEventListener("paste", (event) => {
     const files = [...(event.clipboardData?.files ?? [])];
-    const area = event.target.closest?.("[data-attaches]");
+    const area = event.target.closest?.("textarea");
     // Programs for tables paste text and a picture of it.
     if (!area || !files.length || event.clipboardData.types.includes("text/plain")) return;
     event.preventDefault();
@@ -20,7 +20,7 @@ export function watchFiles() {
   });
   for (const kind of ["dragover", "drop"]) {
     document.addEventListener(kind, (event) => {
-      const place = event.target.closest?.("[data-attaches], [data-behavior=files]");
+      const place = event.target.closest?.("textarea, [data-behavior=files]");
       if (!place || !event.dataTransfer?.types.includes("Files")) return;
       event.preventDefault();
       if (kind === "drop") addAll([...event.dataTransfer.files], placeOf(place), place.matches("textarea") ? place : null);
@@ -52,6 +52,7 @@ function pick(event, button) {
 
 /** One after the other, so that they come in their order. */
 async function addAll(files, place, area) {
+  if (!place) return void toast("Save this first, then add files.", "error");
   let added = 0;
   for (const file of files) added += (await add(file, place, area)) ? 1 : 0;
   if (added) refresh(place);

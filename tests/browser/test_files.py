@@ -87,6 +87,12 @@ def test_files_from_the_clipboard_to_the_gallery_and_away(wide, ticket, seeded):
     page.set_viewport_size(WIDE)
 
 
+def test_a_file_for_what_is_not_saved_yet_is_not_dropped_in_silence(wide, seeded):
+    wide.go("/tickets/new?project=DEMO")
+    wide.page.evaluate(PASTE, ["body", list(picture("PNG", (60, 40)))])
+    expect(wide.page.locator(".toast.error")).to_contain_text("Save this first, then add files.")
+
+
 def test_files_without_scripts(plain, seeded):
     reference = seeded.ticket("Without scripts")
     page = plain.page
