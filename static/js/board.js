@@ -1,7 +1,7 @@
 // Serves data-behavior="board-page" and, in it, [data-cell] (a column, or its part in a lane), [data-add] and [data-fold].
 // The entry of the board, beside that of every page: keys, clicks, folded columns.
 
-import { board, cardOf, cardsOf, cellOf, cells, idOf, linkOf, refresh, rove, spotIn } from "./cards.js";
+import { board, cardOf, cardsOf, cellOf, cells, idOf, linkOf, refresh, setTabStop, spotIn } from "./cards.js";
 import { bar, chosen, showChosen, watchChoosing } from "./choosing.js";
 import { closeSheet, openSheet } from "./dialogs.js";
 import { pull, watchDrag } from "./drag.js";
@@ -10,7 +10,7 @@ import { isTaken, singleKeys } from "./keys.js";
 import { watchLines } from "./lines.js";
 import { look, watchLive } from "./live.js";
 import { change, move, ranked, reach, submit } from "./moves.js";
-import { marked, speak } from "./page.js";
+import { announce, marked } from "./page.js";
 import { watchPicking } from "./picking.js";
 import { openQuickAdd, watchQuickAdd } from "./quick.js";
 import { ask } from "./server.js";
@@ -29,7 +29,7 @@ const SHEETS = {
 const FIELDS = { m: "place", s: "place", a: "assignee_user_id", l: "add_label", p: "priority" };
 
 function watchBoard() {
-  rove();
+  setTabStop();
   refold();
   watchFilters();
   watchLive();
@@ -45,10 +45,10 @@ function watchBoard() {
   document.addEventListener("submit", onSubmit);
   document.addEventListener("focusin", (event) => {
     const card = cardOf(event.target);
-    if (card) rove(card);
+    if (card) setTabStop(card);
   });
   document.addEventListener("htmx:afterSettle", () => {
-    rove();
+    setTabStop();
     refold();
     mark();
   });
@@ -126,7 +126,7 @@ function onKey(event) {
     if (target) {
       move(card, target);
       reach(card);
-    } else speak(sideways ? "No more columns this way" : "No more lanes this way");
+    } else announce(sideways ? "No more columns this way" : "No more lanes this way");
   } else if (sideways) {
     event.preventDefault();
     const place = cardsOf(column).indexOf(card);
@@ -148,10 +148,10 @@ function onKey(event) {
 
 /** Put a card one up or down among the cards of its cell, or as far as it goes. */
 function raise(card, list, by, far) {
-  if (!ranked()) return speak("Sort by manual order to move cards up or down");
+  if (!ranked()) return announce("Sort by manual order to move cards up or down");
   const place = list.indexOf(card);
   const to = far ? (by < 0 ? 0 : list.length - 1) : place + by;
-  if (to === place || !list[to]) return speak(by < 0 ? "Already at the top" : "Already at the bottom");
+  if (to === place || !list[to]) return announce(by < 0 ? "Already at the top" : "Already at the bottom");
   move(card, card.closest("[data-cell]"), list[by < 0 ? to : to + 1] ?? null);
   reach(card);
 }
@@ -172,7 +172,7 @@ function onLetter(event, card) {
 async function choose(card) {
   const id = idOf(card);
   if (!chosen.delete(id)) chosen.add(id);
-  speak(`${card.dataset.ref} ${chosen.has(id) ? "selected" : "deselected"}, ${chosen.size} in total`);
+  announce(`${card.dataset.ref} ${chosen.has(id) ? "selected" : "deselected"}, ${chosen.size} in total`);
   if (!bar()) {
     const query = new URLSearchParams({ project: board().dataset.project, back: location.pathname + location.search });
     const { status, text } = await ask(`/tickets/bulk?${query}`);

@@ -14,7 +14,7 @@ export const cellOf = (state, lane) =>
   cells().find((one) => one.dataset.state === state && one.dataset.lane === lane);
 
 /** Of all cards, one can be reached with Tab; arrows walk to the others. */
-export function rove(current = board().querySelector("li[data-ref] a[tabindex='0']")?.closest("li[data-ref]")) {
+export function setTabStop(current = board().querySelector("li[data-ref] a[tabindex='0']")?.closest("li[data-ref]")) {
   const chosen = current?.isConnected ? current : cardsOf(board())[0];
   for (const one of board().querySelectorAll("li[data-ref] a")) {
     const wanted = chosen?.contains(one) ? 0 : -1;
@@ -110,7 +110,7 @@ export function merge(text, { glow = false } = {}) {
     place(card, cell);
   }
   marked("toasts").append(...all("[data-toast]"));
-  rove();
+  setTabStop();
   recount();
   return made.content;
 }

@@ -1,7 +1,7 @@
 // Serves [data-editor], [data-fact] with [data-saves], and [data-return].
 // Writing: editors that open in place.
 
-import { speak } from "./page.js";
+import { announce } from "./page.js";
 
 // Where writing begins in an editor: the first of these that it has.
 const STARTS = ["[aria-invalid=true]", "[autofocus]", "[data-start]", "button[data-option], [data-option] input"];
@@ -41,6 +41,6 @@ function saved(place) {
   mark.className = "saved-mark";
   mark.textContent = "Saved";
   (place.querySelector("[data-saves]") ?? place).append(mark);
-  speak("Saved");
+  announce("Saved");
   setTimeout(() => mark.remove(), 2000);
 }

@@ -2,7 +2,7 @@
 // Files are added by paste, drop or choice, with progress; images open large and go by key.
 
 import { insert } from "./inserting.js";
-import { speak, toast } from "./page.js";
+import { announce, toast } from "./page.js";
 
 // An image in a text, which is not inside a link.
 const IN_TEXT = "img[src^='/files/']:not(a *)";
@@ -86,7 +86,7 @@ function send(file, name, place, area) {
     const end = (made, problem) => {
       row.remove();
       if (problem) toast(`${name}: ${problem}`, "error");
-      else if (made) speak(`${name} was added.`);
+      else if (made) announce(`${name} was added.`);
       done(made);
     };
     request.upload.addEventListener("progress", ({ loaded, total }) => (row.querySelector("progress").value = loaded / total));

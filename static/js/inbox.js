@@ -2,7 +2,7 @@
 // Marking the row in focus and replying to it by keys; whoever opens a ticket has read its news.
 
 import { isTaken, singleKeys } from "./keys.js";
-import { marked, speak } from "./page.js";
+import { announce, marked } from "./page.js";
 
 const MARKS = { e: "read", u: "unread" };
 const LINK = "[data-row-link]";
@@ -19,7 +19,7 @@ function watchInbox() {
     const form = row.querySelector(`[data-mark=${mark}]`);
     if (!form) return;
     form.requestSubmit();
-    speak(`${row.querySelector(LINK).textContent}: marked ${mark}`);
+    announce(`${row.querySelector(LINK).textContent}: marked ${mark}`);
     if (mark === "read") row.nextElementSibling?.querySelector(LINK).focus();
   });
   list.addEventListener("toggle", ({ target }) => target.open && reply(target), true);

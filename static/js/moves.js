@@ -1,8 +1,8 @@
 // Serves [data-toast], and the cards and columns of cards.js.
 // Moving cards: at once on the screen, then on the server, one after the other; and back if it says no.
 
-import { board, cardOf, cardsOf, cellOf, idOf, linkOf, merge, place, recount, rove, total } from "./cards.js";
-import { speak, toast } from "./page.js";
+import { board, cardOf, cardsOf, cellOf, idOf, linkOf, merge, place, recount, setTabStop, total } from "./cards.js";
+import { announce, toast } from "./page.js";
 import { ask } from "./server.js";
 
 let waiting = 0;
@@ -80,10 +80,10 @@ export async function move(card, cell, next) {
   if (!there) return;
   const list = cardsOf(there);
   const where = there.dataset.name + (there.dataset.laneName ? `, ${there.dataset.laneName}` : "");
-  if (moved) speak(`${ref} moved to ${where}, ${list.indexOf(now) + 1} of ${list.length}`);
-  else if (status === 409) speak(`${ref} was moved by someone else and is in ${where}`);
-  else speak(`${ref} could not be moved`);
-  if (now.contains(document.activeElement)) rove(now);
+  if (moved) announce(`${ref} moved to ${where}, ${list.indexOf(now) + 1} of ${list.length}`);
+  else if (status === 409) announce(`${ref} was moved by someone else and is in ${where}`);
+  else announce(`${ref} could not be moved`);
+  if (now.contains(document.activeElement)) setTabStop(now);
 }
 
 /** Send a form of the board's own (undo, a choice for a card) and show what came of it. */
@@ -99,7 +99,7 @@ export async function change(address, values) {
   const { text } = await send(address, values);
   merge(text);
   const said = document.querySelector("[data-toast]:last-child > span");
-  if (said) speak(said.textContent);
+  if (said) announce(said.textContent);
 }
 
 /** Put the focus on a card, and the card where it can be seen. */

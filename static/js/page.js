@@ -1,4 +1,4 @@
-// Serves data-behavior="menu" with [data-item], data-behavior="toasts" with [data-toast] and [data-close], data-behavior="speak", data-behavior="standing" and [data-copy].
+// Serves data-behavior="menu" with [data-item], data-behavior="toasts" with [data-toast] and [data-close], data-behavior="announcements", data-behavior="standing" and [data-copy].
 // What every page has: menus, toasts, times, copying, requests that failed or are sent twice.
 
 const MINUTE = 60_000;
@@ -17,8 +17,8 @@ const asDate = written({ year: "numeric" });
 export const marked = (behavior) => document.querySelector(`[data-behavior=${behavior}]`);
 
 /** Say something to those who do not see the page. */
-export function speak(text) {
-  marked("speak").textContent = text;
+export function announce(text) {
+  marked("announcements").textContent = text;
 }
 
 /** A UUID for one sending of a form; plain http has no crypto.randomUUID. */

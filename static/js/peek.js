@@ -3,7 +3,7 @@
 
 import { singleKeys } from "./keys.js";
 import { keepLines, lines, linkTo, referenceOf } from "./lines.js";
-import { marked, speak, toast } from "./page.js";
+import { announce, marked, toast } from "./page.js";
 import { ask } from "./server.js";
 
 const NARROW = "(max-width: 760px)";
@@ -77,7 +77,7 @@ function beside(by) {
 function step(by) {
   const link = beside(by);
   if (link) open(link);
-  else speak(by < 0 ? "First ticket" : "Last ticket");
+  else announce(by < 0 ? "First ticket" : "Last ticket");
 }
 
 function onKey(event) {

@@ -3,7 +3,7 @@
 
 import { board, merge, total } from "./cards.js";
 import { send } from "./moves.js";
-import { marked, newKey, speak } from "./page.js";
+import { announce, marked, newKey } from "./page.js";
 import { ask } from "./server.js";
 
 // What was typed and not sent, for the next time that the line is opened.
@@ -98,7 +98,7 @@ async function add(form) {
     const ref = text.match(/data-ref="([^"]+)"/)[1];
     const card = board().querySelector(`[data-ref="${ref}"]`);
     card?.scrollIntoView({ block: "nearest" });
-    speak(`${ref} created in ${card?.closest("[data-cell]").dataset.name ?? "the project"}`);
+    announce(`${ref} created in ${card?.closest("[data-cell]").dataset.name ?? "the project"}`);
     if (title.value === sent) title.value = "";
     form.querySelector("[data-understood]").textContent = "";
     key.value = newKey();

@@ -1,4 +1,4 @@
-// Serves data-behavior="offline", data-behavior="signed-in" and data-behavior="door", the pages where nobody is logged in.
+// Serves data-behavior="offline", data-behavior="signed-in" and data-behavior="signed-out", the pages where nobody is logged in.
 // The line to the server: asking it, saying when it does not answer, and logging in again in place
 // where the session ended, so that what was typed is not lost and what was refused is sent again.
 
@@ -6,7 +6,7 @@ import { marked, toast } from "./page.js";
 
 const TYPED = "textarea, input:not([type=hidden], [type=checkbox], [type=radio])";
 // What a reader does; the rest, such as questions for news, does not call for a login by itself.
-const DEEDS = ["click", "submit", "change"];
+const USER_EVENTS = ["click", "submit", "change"];
 
 let login = null;
 let isOut = false;
@@ -88,7 +88,7 @@ export function watchSession() {
     const { elt, verb, path, target, formData, triggeringEvent } = requestConfig;
     const told = isOut;
     isOut = true;
-    if (!DEEDS.includes(triggeringEvent?.type)) {
+    if (!USER_EVENTS.includes(triggeringEvent?.type)) {
       // The answer is a message with a way to log in; one is enough.
       event.detail.shouldSwap = !told;
       return;
@@ -106,7 +106,7 @@ export function watchSession() {
     const { target: form, submitter } = event;
     // A file to be saved: for the browser, not for htmx, and the page stays.
     if (submitter?.hasAttribute("formaction")) return event.stopImmediatePropagation();
-    if (form.sure || form.method !== "post" || form.matches("[hx-post], [data-quick], [action='/login'], [data-behavior=door] *")) return;
+    if (form.sure || form.method !== "post" || form.matches("[hx-post], [data-quick], [action='/login'], [data-behavior=signed-out] *")) return;
     if (![...form.querySelectorAll(TYPED)].some((field) => field.value !== field.defaultValue)) return;
     event.preventDefault();
     event.stopImmediatePropagation();

@@ -3,7 +3,7 @@
 // a label will look while its colour is chosen.
 
 import { pull, watchDrag } from "./drag.js";
-import { speak } from "./page.js";
+import { announce } from "./page.js";
 import { watchColors } from "./colors.js";
 
 const rowsOf = (list) => [...list.querySelectorAll("[data-moves]")];
@@ -47,7 +47,7 @@ async function drop(row, place) {
   // Why it failed is said in a message (page.js).
   await htmx.ajax("POST", row.dataset.moves, { target: "#states", values }).catch(() => null);
   if (row.isConnected) list.insertBefore(row, home);
-  else speak(`${name} is now state ${at} of ${rowsOf(list).length}`);
+  else announce(`${name} is now state ${at} of ${rowsOf(list).length}`);
 }
 
 watchStates();

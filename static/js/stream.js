@@ -2,7 +2,7 @@
 // What others do to a ticket, while one reads it: asks now and then, and never touches what is being
 // written.
 
-import { speak } from "./page.js";
+import { announce } from "./page.js";
 
 export function watchStream() {
   document.addEventListener("htmx:oobBeforeSwap", (event) => {
@@ -60,5 +60,5 @@ function tell(editor, fresh) {
   take.addEventListener("click", () => editor.querySelector("[data-cancel]").click());
   note.append(take);
   (editor.querySelector("[data-picker]") ?? editor).prepend(note);
-  speak(text);
+  announce(text);
 }

@@ -2,7 +2,7 @@
 // Completion in a text field of [[links]], and on tickets of @names and the numbers of tickets: a list
 // box that the field owns (ARIA combobox pattern).
 
-import { speak } from "./page.js";
+import { announce } from "./page.js";
 import { insert } from "./inserting.js";
 
 const WAIT = 120;
@@ -89,7 +89,7 @@ function complete(area) {
     if (!rows.length) return close();
     place(area, list);
     choose(0);
-    speak(`${rows.length} ${rows.length === 1 ? "suggestion" : "suggestions"}`);
+    announce(`${rows.length} ${rows.length === 1 ? "suggestion" : "suggestions"}`);
   }
 
   function take(one) {

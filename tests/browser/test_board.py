@@ -168,7 +168,7 @@ def test_a_dropped_card_lands_where_it_will_stand(wide, seeded):
 
     assert order() == [urgent, middle, low]
     # The card stands there before the server knows.
-    expect(wide.page.locator("#speak")).to_contain_text(f"{middle} moved to In review")
+    expect(wide.page.locator("#announcements")).to_contain_text(f"{middle} moved to In review")
     wide.page.reload()
     assert order() == [urgent, middle, low]
 

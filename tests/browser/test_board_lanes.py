@@ -40,7 +40,7 @@ def test_carrying_to_another_lane_changes_the_field(wide, seeded):
     wide.page.click(f"[data-undo][data-ref={reference}]")
     expect(at(wide, reference, "To do", "Urgent")).to_have_count(1)
     carry(wide, reference, "In progress", "High")
-    expect(wide.page.locator("#speak")).to_contain_text(
+    expect(wide.page.locator("#announcements")).to_contain_text(
         f"{reference} moved to In progress, High, 1 of 1"
     )
     now = seeded.call("GET", f"/tickets/{reference}")
@@ -77,9 +77,11 @@ def test_lanes_by_keys(wide, seeded):
     expect(at(wide, reference, "To do", "Urgent")).to_have_count(1)
     expect(title).to_be_focused()
     # What came of the move is said when the server has answered.
-    expect(wide.page.locator("#speak")).to_contain_text(f"{reference} moved to To do, Urgent")
+    expect(wide.page.locator("#announcements")).to_contain_text(
+        f"{reference} moved to To do, Urgent"
+    )
     wide.press("Shift+ArrowUp")
-    expect(wide.page.locator("#speak")).to_have_text("No more lanes this way")
+    expect(wide.page.locator("#announcements")).to_have_text("No more lanes this way")
     wide.press("Shift+ArrowDown", "Shift+ArrowDown", "Shift+ArrowRight")
     expect(at(wide, reference, "In progress", "Medium")).to_have_count(1)
     expect(title).to_be_focused()
@@ -105,7 +107,7 @@ def test_quick_moves_wait_for_each_other(wide, seeded):
     wide.page.route("**/move", slow)
     wide.card(reference).locator(".card-title").focus()
     wide.press("Shift+ArrowRight", "Shift+ArrowRight")
-    expect(wide.page.locator("#speak")).to_contain_text(f"{reference} moved to In progress")
+    expect(wide.page.locator("#announcements")).to_contain_text(f"{reference} moved to In progress")
     expect(wide.card_at("In progress", reference)).to_have_count(1)
     assert delays == []
     assert seeded.call("GET", f"/tickets/{reference}")["state"]["name"] == "In progress"

@@ -46,11 +46,11 @@ def test_shift_and_an_arrow_move_the_card_and_keep_the_focus(board):
     wide, reference = board
     wide.press("Shift+ArrowRight")
     expect(wide.card_at("To do", reference)).to_have_count(1)
-    expect(wide.page.locator("#speak")).to_contain_text(f"{reference} moved to To do")
+    expect(wide.page.locator("#announcements")).to_contain_text(f"{reference} moved to To do")
     expect(wide.card(reference).locator(".card-title")).to_be_focused()
     wide.press("Shift+ArrowLeft")
     expect(wide.card_at("Backlog", reference)).to_have_count(1)
-    expect(wide.page.locator("#speak")).to_contain_text("moved to Backlog")
+    expect(wide.page.locator("#announcements")).to_contain_text("moved to Backlog")
 
 
 def test_m_opens_the_move_menu(board):
@@ -71,7 +71,7 @@ def test_several_cards_are_chosen_and_changed_together(board, seeded):
     wide.card(first).locator(".card-title").focus()
     wide.press("x")
     expect(count).to_have_text("1")
-    expect(wide.page.locator("#speak")).to_have_text(f"{first} selected, 1 in total")
+    expect(wide.page.locator("#announcements")).to_have_text(f"{first} selected, 1 in total")
     wide.card(second).locator(".card-title").focus()
     wide.press("x")
     expect(count).to_have_text("2")

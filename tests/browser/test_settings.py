@@ -46,7 +46,7 @@ def test_states_are_dragged_to_another_place_and_back_by_undo(wide, seeded):
     expect(wide.page.locator("#states ol > .drop-mark")).to_have_count(1)
     wide.page.mouse.up()
     expect(wide.toast()).to_contain_text("State moved")
-    expect(wide.page.locator("#speak")).to_have_text("In review is now state 2 of 5")
+    expect(wide.page.locator("#announcements")).to_have_text("In review is now state 2 of 5")
     assert names(wide) == stored(seeded) == [STATES[0], STATES[3], *STATES[1:3], STATES[4]]
     wide.toast().get_by_role("button", name="Undo").click()
     expect(wide.page.locator("#states .row-name").nth(1)).to_have_text("To do")
@@ -96,7 +96,7 @@ def test_a_finger_drags_a_state_by_its_grip(phone, seeded):
     expect(phone.page.locator(".state-row.ghost")).to_be_visible()
     touch("touchMove", x, target + 30)
     touch("touchEnd")
-    expect(phone.page.locator("#speak")).to_have_text("Backlog is now state 2 of 5")
+    expect(phone.page.locator("#announcements")).to_have_text("Backlog is now state 2 of 5")
     assert names(phone) == stored(seeded) == ["To do", "Backlog", *STATES[2:]]
     # The buttons do the same, with a tap.
     phone.page.get_by_role("button", name="Move Backlog up").tap()

@@ -14,7 +14,7 @@ def started(tmp_path):
     return lambda: create_app(settings_for(f"sqlite:///{tmp_path}/docket.db", tmp_path))
 
 
-NAMED = ["base.html", "door.html"]
+NAMED = ["base.html", "signed_out.html"]
 
 
 def compiled(started, monkeypatch):
