@@ -6,17 +6,20 @@ import { announce, marked, timeText, toast } from "./page.js";
 // Text that was typed and not sent stays in this tab until it is sent, discarded or logged out of.
 
 const KEPT_AFTER = 500;
+// What is typed beside the text, such as a title.
+const LINES = "input[name]:not([type=hidden], [type=checkbox], [type=radio], [type=file])";
 
 export function watchDrafts() {
   changeHands();
   settleDrafts();
-  restoreDrafts(document);
+  // By then htmx hears of what is put into a text.
+  document.addEventListener("DOMContentLoaded", () => restoreDrafts(document));
   listDrafts();
   let timer = 0;
   let typed = null;
-  document.addEventListener("input", (event) => {
-    const area = event.target;
-    if (!area.matches("[data-draft]")) return;
+  document.addEventListener("input", ({ target }) => {
+    const area = target.matches(LINES) ? draftsOf(target.form)[0] : target;
+    if (!area?.matches("[data-draft]")) return;
     clearTimeout(timer);
     typed = area;
     timer = setTimeout(() => {
@@ -51,16 +54,16 @@ export function watchDrafts() {
 const draftsOf = (within) => [...(within?.querySelectorAll("[data-draft]") ?? [])];
 const forget = (area) => sessionStorage.removeItem(area.dataset.draft);
 
-/** Keep a text; one that is `sent` goes as soon as a page says that it arrived. */
+/** Keep a text with the lines beside it; one that is `sent` goes as soon as a page says that it arrived. */
 function keep(area, sent) {
-  if (area.value.trim() === "") forget(area);
-  else {
-    const here = [location.pathname + location.search, document.title];
-    // Where versions are chosen, one's own was begun on what both changed.
-    const { merged_from: base, seen } = area.form.elements;
-    const draft = [area.value, Date.now(), sent, ...here, (base ?? seen)?.value];
-    sessionStorage.setItem(area.dataset.draft, JSON.stringify(draft));
-  }
+  const beside = [...area.form.querySelectorAll(LINES)].filter((line) => line.value.trim());
+  if (area.value.trim() === "" && beside.every((line) => line.value === line.defaultValue)) return forget(area);
+  const here = [location.pathname + location.search, document.title];
+  // Where versions are chosen, one's own was begun on what both changed.
+  const { merged_from: both, seen, base } = area.form.elements;
+  const lines = beside.map(({ name, value }) => [name, value]);
+  const draft = [area.value, Date.now(), sent, ...here, (both ?? seen ?? base)?.value, lines];
+  sessionStorage.setItem(area.dataset.draft, JSON.stringify(draft));
 }
 
 // The message that leads back to the text left last.
@@ -82,7 +85,7 @@ function setAside(area) {
   });
 }
 
-// Of each draft: key, text, time, whether it was sent, address and title of its page, what it changes.
+// Of each draft: key, text, time, whether it was sent, address and title of its page, what it changes, lines beside it.
 const everyDraft = () =>
   Object.entries(sessionStorage).flatMap(([key, kept]) => (kept.startsWith("[") ? [[key, ...JSON.parse(kept)]] : []));
 
@@ -118,26 +121,35 @@ function restoreDrafts(within) {
     const found = sessionStorage.getItem(area.dataset.draft);
     if (!found || area.dataset.restored) continue;
     area.dataset.restored = "yes";
-    const [text, at, , , , begun] = JSON.parse(found);
-    if (text === area.value) continue;
+    const [text, at, , , , begun, lines = []] = JSON.parse(found);
+    const { seen, base, etag } = area.form.elements;
+    const fields = [[area, text], ...lines.map(([name, value]) => [area.form.querySelector(`[name="${name}"]`), value])];
+    const changed = fields.filter(([field, value]) => field && value !== field.defaultValue);
+    if (!changed.length) continue;
     offer?.remove();
-    const { seen } = area.form.elements;
-    const put = (words, base) => {
-      area.value = words;
-      // With what it was begun on, saving shows what others changed since.
-      if (seen) seen.value = base ?? seen.value;
+    const version = seen ?? base;
+    const [now, tag] = [version?.value, etag?.value];
+    const isOlder = Boolean(version && begun && begun !== now);
+    // With what it was begun on, saving shows what others changed since.
+    const put = (values, older) => {
+      for (const [field, value] of values) {
+        field.value = value;
+        // For its preview; a draft is nothing that was typed now.
+        field.dispatchEvent(new Event("input"));
+      }
+      if (version) version.value = older ? begun : now;
+      if (etag) etag.value = older ? '"older"' : tag;
     };
-    const [before, now] = [area.value, seen?.value];
-    area.after(draftNote(area, at, () => put(before, now)));
-    put(text, begun);
+    area.after(draftNote(area, at, isOlder, () => put(changed.map(([field]) => [field, field.defaultValue]), false)));
+    put(changed, isOlder);
   }
 }
 
-function draftNote(area, at, undo) {
+function draftNote(area, at, isOlder, undo) {
   const note = document.createElement("p");
   note.className = "hint";
   const time = new Date(at).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
-  note.append(`Draft from ${time} · `);
+  note.append(`Draft from ${time}${isOlder ? ", from before the last change" : ""} · `);
   const discard = document.createElement("button");
   discard.type = "button";
   discard.className = "button quiet tiny";
@@ -155,12 +167,12 @@ function draftNote(area, at, undo) {
 /** On the profile: what was written in this tab and not sent, where, and a way to be rid of it. */
 function listDrafts() {
   const list = marked("drafts");
-  for (const [key, text, at, , address, title] of list ? everyDraft() : []) {
+  for (const [key, text, at, , address, title, , lines = []] of list ? everyDraft() : []) {
     const row = marked("draft").content.cloneNode(true).firstElementChild;
     const [link, words, time, discard] = row.querySelectorAll("a, [data-words], time, button");
     link.href = address ?? "/";
     link.textContent = title?.split(" · ")[0] ?? "Untitled";
-    words.textContent = text.trim().slice(0, 200);
+    words.textContent = (text.trim() || lines[0]?.[1] || "").slice(0, 200);
     time.dateTime = new Date(at).toISOString();
     time.textContent = timeText(new Date(at));
     discard.addEventListener("click", () => {

@@ -198,8 +198,9 @@ def test_a_draft_of_an_older_revision_comes_back_as_a_conflict(wide, seeded):
     seeded.call("PATCH", f"/wiki/pages/{page['id']}", {"body": "One anew\n\nTwo\n"})
     wide.page.on("dialog", lambda dialog: dialog.accept())
     wide.go("/wiki/drafted/edit")
-    expect(wide.page.locator("#body")).to_have_value("One anew\n\nTwo\n")
-    wide.page.get_by_role("button", name="Restore").click()
+    expect(wide.page.locator("#body")).to_have_value("One\n\nTwo in a draft\n")
+    expect(wide.page.locator("#preview")).to_contain_text("Two in a draft")
+    expect(wide.page.get_by_text("from before the last change")).to_be_visible()
     wide.press("Control+s")
     expect(wide.page.locator("#body")).to_have_value("One anew\n\nTwo in a draft\n")
 
