@@ -1,7 +1,7 @@
 // Serves [data-draft], a text that is kept, and data-behavior="drafts" and data-behavior="draft", the list of them.
 // What was typed and not sent: kept, brought back, listed.
 
-import { announce, marked, timeText, toast } from "./page.js";
+import { announce, isLedHere, marked, timeText, toast } from "./page.js";
 
 // Text that was typed and not sent stays in this tab until it is sent, discarded or logged out of.
 
@@ -107,8 +107,7 @@ function changeHands() {
 
 /** Text that a form took along is dropped where the server led on from it: only then it arrived. */
 function settleDrafts() {
-  const [{ type, redirectCount } = {}] = performance.getEntriesByType("navigation");
-  const isLed = type === "navigate" && redirectCount > 0 && !marked("signed-out");
+  const isLed = isLedHere() && !marked("signed-out");
   for (const [key, text, at, sent, address, ...more] of everyDraft()) {
     if (!sent) continue;
     if (isLed && document.referrer === location.origin + address) sessionStorage.removeItem(key);

@@ -16,6 +16,12 @@ const asDate = written({ year: "numeric" });
 /** The element that a template marks for a script. */
 export const marked = (behavior) => document.querySelector(`[data-behavior=${behavior}]`);
 
+/** Whether the server led on to this page, as it does once a form arrived. */
+export function isLedHere() {
+  const [{ type, redirectCount } = {}] = performance.getEntriesByType("navigation");
+  return type === "navigate" && redirectCount > 0;
+}
+
 /** Say something to those who do not see the page. */
 export function announce(text) {
   marked("announcements").textContent = text;

@@ -1,9 +1,11 @@
 // Serves data-behavior="contents", the table of contents of a wiki page.
 // Reading a wiki page: the table of contents marks the heading that is being read.
 
-import { marked } from "./page.js";
+import { isLedHere, marked } from "./page.js";
 
 export function watchReading() {
+  // Whoever saved the page goes on from its heading.
+  if (isLedHere() && /\/(edit|new)(\?|$)/.test(document.referrer)) document.querySelector("main h1[tabindex]")?.focus();
   const contents = marked("contents");
   const links = [...(contents?.querySelectorAll("a") ?? [])];
   const headings = links.map((link) => document.getElementById(decodeURIComponent(link.hash.slice(1)))).filter(Boolean);

@@ -121,10 +121,16 @@ def test_ctrl_s_saves_and_e_edits(wide):
     wide.go(f"{WIKI}/crowded")
     wide.press("e")
     wide.page.wait_for_url("**/edit")
-    wide.page.locator("#body").fill("One\n\nSaved by a key\n")
+    expect(wide.page.locator("#body")).to_be_focused()
+    wide.press("Control+a")
+    wide.page.keyboard.type("One\n\nSaved by a key\n")
     wide.press("Control+s")
     wide.page.wait_for_url(f"**{WIKI}/crowded")
     expect(wide.page.locator(".wiki-main")).to_contain_text("Saved by a key")
+    expect(wide.page.locator("h1")).to_be_focused()
+    # Whoever only reads begins where the browser does.
+    wide.page.reload()
+    assert wide.page.evaluate("document.activeElement === document.body")
 
 
 def test_leaving_with_unsaved_text_asks(wide):
