@@ -5,8 +5,10 @@ import { watchDrafts } from "./drafts.js";
 import { watchEditing } from "./editing.js";
 import { watchForms } from "./forms.js";
 import { watchPicking } from "./picking.js";
+import { watchSending } from "./sending.js";
 
 watchEditing();
 watchPicking();
 watchDrafts();
 watchForms();
+watchSending();
