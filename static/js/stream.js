@@ -1,4 +1,4 @@
-// Serves data-behavior="thread" with [data-nothing], and fields that others change: [data-by] with [data-value].
+// Serves data-behavior="thread" with [data-nothing] and [data-run], and fields that others change: [data-by] with [data-value].
 // What others do to a ticket, while one reads it: asks now and then, and never touches what is being
 // written.
 
@@ -26,6 +26,11 @@ function isBusy(place) {
 
 /** Of further entries, those that are here already are dropped, or take the place of the old. */
 function sort(entries) {
+  for (const run of entries.querySelectorAll("[data-run]")) {
+    // Of a run that is here in part, its lines come one by one: each stands here once.
+    const lines = [...run.children].filter((one) => one.id);
+    if (lines.some((one) => document.getElementById(one.id))) run.replaceWith(...lines);
+  }
   for (const entry of [...entries.children]) {
     const old = document.getElementById(entry.id);
     const focused = old?.contains(document.activeElement) && document.activeElement.id;

@@ -92,6 +92,7 @@ def _news(subject: TicketPageData, window: list[str], part: Show) -> str:
             "tickets/_fact.html", subject, name=name, by=by, now=now, out_of_band=True
         )
     content += _sides(subject, {event["event_type"] for event in events})
+    content += show.fragment("tickets/_updated.html", subject, out_of_band=True)
     return content + render(
         "tickets/_news.html",
         ticket=subject.ticket,

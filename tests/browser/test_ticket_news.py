@@ -1,0 +1,42 @@
+"""What comes live on a ticket's page after changes: each once, and the time with it."""
+
+from playwright.sync_api import expect
+
+
+def test_own_changes_of_a_minute_stand_in_the_stream_once(wide, seeded):
+    reference = seeded.ticket("Of this test")
+    wide.go(f"/tickets/{reference}")
+    for key, name in (("p", "priority"), ("s", "state"), ("a", "assignee"), ("d", "due_date")):
+        wide.press(key)
+        expect(wide.page.locator(f"#fact-{name}[data-editor] :focus")).to_have_count(1)
+        wide.page.locator(f"#fact-{name} [data-option]:not([aria-pressed=true])").nth(1).click()
+        expect(wide.page.locator(f"#edit-{name}")).to_be_focused()
+    lines = wide.page.locator("#thread .event[id]")
+    with wide.page.expect_response("**/live?*") as news:
+        wide.page.evaluate("document.body.dispatchEvent(new Event('app:poll'))")
+    assert news.value.status == 200
+    seeded.call("PATCH", f"/tickets/{reference}", {"title": "Renamed by a bot"}, as_bot=True)
+    expect(wide.page.locator("h1")).to_have_text("Renamed by a bot")
+    expect(lines).to_have_count(6)
+    # What goes on with a run that is here already comes as well, and once.
+    wide.page.reload()
+    expect(wide.page.locator(".run .event[id]")).to_have_count(4)
+    for day in ("2031-01-02", "2031-01-03"):
+        seeded.call("PATCH", f"/tickets/{reference}", {"due_date": day})
+    expect(lines).to_have_count(8)
+    ids = wide.page.evaluate("[...document.querySelectorAll('[id]')].map(one => one.id)")
+    assert len(ids) == len(set(ids))
+
+
+def test_when_it_was_updated_stays_true(wide_apart, seeded):
+    wide = wide_apart
+    reference = seeded.ticket("Of this test")
+    wide.page.clock.install()
+    wide.go(f"/tickets/{reference}")
+    updated = wide.page.locator("#updated")
+    before = updated.locator("time").get_attribute("datetime")
+    seeded.call("PATCH", f"/tickets/{reference}", {"priority": "low"}, as_bot=True)
+    wide.page.clock.fast_forward(4000)
+    expect(wide.page.locator("#edit-priority")).to_contain_text("Low")
+    expect(updated.locator("time")).not_to_have_attribute("datetime", before)
+    expect(updated).to_have_text("Updated just now")
