@@ -265,7 +265,7 @@ def test_tool_calls(cast, browser):
     assert "resource.not_found" in shown
     assert "1 (100%)" in shown
     assert "OPEN-9" not in browser("/audit/tools?status=ok")
-    assert "No tool calls match these filters" in browser("/audit/tools?bot=scout")
+    assert "No MCP calls match these filters" in browser("/audit/tools?bot=scout")
     assert "OPEN-9" in browser("/audit/tools?bot=smith&tool_name=get_ticket")
     assert "OPEN-9" not in browser("/audit/tools?request_id=x")
 

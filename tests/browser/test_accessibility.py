@@ -189,7 +189,7 @@ def test_the_first_minutes_of_a_new_installation(browser, tmp_path):
         page.wait_for_url("**/start/bot")
         page.fill("#username", "bot-first-1")
         page.get_by_role("button", name="Create bot and show token").click()
-        page.get_by_text("Waiting for the first call").wait_for()
+        page.get_by_text("Waiting for the first MCP call").wait_for()
         assert findings(page) == []
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
         path = page.input_value("#mcp-url").split("/", 3)[3]

@@ -20,7 +20,7 @@ def test_the_first_call_arrives_while_one_looks(wide):
     # What it may do comes while one is about to press.
     assert button.bounding_box() == before
     button.click()
-    page.get_by_text("Waiting for the first call").wait_for()
+    page.get_by_text("Waiting for the first MCP call").wait_for()
     address = page.input_value("#mcp-url")
     call = {
         "jsonrpc": "2.0",

@@ -42,7 +42,7 @@ def test_the_steps_follow_the_setup(newcomer):
     answer = newcomer.post("/start/bot", username="bot-1", mode="read", project_ids=project_id)
     assert answer.status_code == 200
     assert re.search(r"app_[a-z2-7]{32}", answer.text)
-    assert "Waiting for the first call" in answer.text
+    assert "Waiting for the first MCP call" in answer.text
     assert not re.search(r"app_[a-z2-7]{32}", newcomer.get("/start/bot").text)
 
 

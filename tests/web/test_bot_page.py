@@ -176,8 +176,20 @@ def test_the_list_shows_the_pulse_of_each_bot(ada, cast):
     agent.refused("get_ticket", ticket="OPEN-9")
     shown = ada.get("/bots").text
     assert shown.count('<svg class="pulse"') == 1
-    assert "4 calls in 24 hours, 1 failed" in shown
+    assert "4 MCP calls in 24 hours, 1 failed" in shown
     assert '<rect x="92" y="0" width="3" height="20"/>' in shown
+
+
+def test_pages_say_of_a_bot_that_calls_rest_what_is_true(ada, cast):
+    cast.smith.get("/users/me")
+    shown = re.sub(r"\s+", " ", ada.get(HERE).text)
+    assert re.search(r"· last used <time", shown)
+    assert "No MCP calls yet." in shown
+    listed = ada.get("/bots").text
+    assert 'data-head="Last used"><time' in re.sub(r">\s+<", "><", listed)
+    assert "No MCP calls" in listed
+    for page in (shown, listed, ada.get("/audit/tools").text):
+        assert not re.search(r"API calls|Tool calls|No calls|no call yet|[Ll]ast call", page)
 
 
 def test_a_pulse_is_of_a_day(ada, cast, monkeypatch):
