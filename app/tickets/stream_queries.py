@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Integer, and_, bindparam, case, literal_column, or_, select
+from sqlalchemy import Integer, and_, bindparam, case, literal_column, or_, select, tuple_
 
 from app.accounts.builders import UserSummary, user_summary
 from app.accounts.models import User, UserType
@@ -27,8 +27,14 @@ SHOWN = or_(
 
 
 @lru_cache
-def _comments(has_ids: bool) -> Prepared:
-    statement = (
+def _comments(given: frozenset[str]) -> Prepared:
+    """The newest comments of a ticket; ``given`` names the filters of ``comments_of`` in use."""
+    at = tuple_(Comment.created_at, Comment.id)
+    optional = {
+        "among": Comment.id.in_(bindparam("among", expanding=True)),
+        "before": at < tuple_(bindparam("created_at"), bindparam("before")),
+    }
+    return Prepared(
         select(
             Comment.id,
             Comment.ticket_id,
@@ -44,19 +50,29 @@ def _comments(has_ids: bool) -> Prepared:
             User.display_name,
         )
         .join(User, User.id == Comment.author_user_id)
-        .where(Comment.ticket_id == bindparam("ticket_id"))
+        .where(
+            Comment.ticket_id == bindparam("ticket_id"),
+            *(optional[name] for name in sorted(given)),
+        )
         .order_by(Comment.created_at.desc(), Comment.id.desc())
-        .limit(literal_column(str(COMMENTS_SHOWN), Integer))
+        # One more says that there are older ones.
+        .limit(literal_column(str(COMMENTS_SHOWN + 1), Integer))
     )
-    if has_ids:
-        statement = statement.where(Comment.id.in_(bindparam("among", expanding=True)))
-    return Prepared(statement)
 
 
-def comments_of(ticket_id: str, *, among: Collection[str] | None = None) -> list[dict[str, Any]]:
-    """The newest comments on a ticket, deleted ones too, oldest first; ``among`` limits the ids."""
-    values = {} if among is None else {"among": list(among)}
-    rows = _comments(bool(values)).all(ticket_id=ticket_id, **values)
+def comments_of(
+    ticket_id: str, *, among: Collection[str] | None = None, before: Comment | None = None
+) -> list[dict[str, Any]]:
+    """The newest comments on a ticket, deleted ones too, oldest first.
+
+    ``among`` limits the ids, ``before`` the time.
+    """
+    values: dict[str, Any] = {} if among is None else {"among": list(among)}
+    given = frozenset(values)
+    if before is not None:
+        given |= {"before"}
+        values |= {"created_at": before.created_at, "before": before.id}
+    rows = _comments(given).all(ticket_id=ticket_id, **values)
     return [
         comment_json(
             row,

@@ -101,7 +101,7 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
         tickets_pages.add_comment tickets_pages.add_relation tickets_pages.choose
         tickets_pages.add_link tickets_pages.remove_link
         tickets_pages.choose_state tickets_pages.choose_watcher tickets_pages.confirm_delete
-        tickets_pages.parents tickets_pages.peek
+        tickets_pages.older_comments tickets_pages.parents tickets_pages.peek
         tickets_pages.delete tickets_pages.edit_field tickets_pages.live tickets_pages.move
         tickets_pages.pick tickets_pages.remove_relation tickets_pages.restore
         tickets_pages.save_field tickets_pages.short_address tickets_pages.show

@@ -81,6 +81,7 @@ PAGES = {
     "ticket-new": "/tickets/new?project=DEMO",
     "ticket-deleted": "/tickets/{gone}",
     "ticket-parts": "/tickets/DEMO-2/parts",
+    "ticket-older-comments": "/tickets/DEMO-2/comments",
     "ticket-pick": "/tickets/DEMO-2/pick/assignee",
     "ticket-labels": "/tickets/DEMO-2/fields/labels",
     "ticket-watcher": "/tickets/DEMO-2/watchers/new",

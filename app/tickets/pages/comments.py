@@ -6,11 +6,12 @@ from typing import Any
 from flask import Response, g, request
 
 from app.core.actor import Actor
-from app.core.errors import Forbidden
-from app.database.session import reading
+from app.core.errors import Forbidden, NotFound
+from app.database.session import by_id, reading
 from app.projects import states
 from app.text.diff import compare
 from app.tickets import comments, loaders, page_queries, service, stream_queries
+from app.tickets.models import Comment
 from app.tickets.page_queries import TicketPageData
 from app.tickets.pages import show, stream
 from app.tickets.pages.blueprint import open_below_text, pages, ticket_page
@@ -66,6 +67,22 @@ def _new_entries(subject: TicketPageData) -> str:
     comments = stream_queries.comments_of(subject.ticket["id"], among=ids) if ids else []
     rendered = lay_out(subject, comments)
     return show.entries(subject, stream.entries(subject, events, rendered, stream.Show.ALL))
+
+
+@pages.get("/tickets/<reference>/comments")
+def older_comments(reference: str) -> Response:
+    """The comments before the comment ``before``, oldest first, and the way to older ones."""
+    part, comment_id = stream.chosen(request.args.get("show")), request.args.get("before")
+    with reading():
+        subject = page_queries.subject(actor(), reference)
+        before = by_id(Comment, comment_id) if comment_id else None
+        if comment_id and (before is None or before.ticket_id != subject.ticket["id"]):
+            raise NotFound("comment", comment_id)
+        found = stream_queries.comments_of(subject.ticket["id"], before=before)
+        shown, oldest = stream.newest(lay_out(subject, found))
+        entries = stream.entries(subject, [], shown, part)
+    older = stream.Stream(entries, part, oldest=oldest)
+    return ticket_page("tickets/older_comments.html", subject, block="older", stream=older)
 
 
 @pages.get("/tickets/<reference>/comments/states")

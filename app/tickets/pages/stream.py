@@ -119,8 +119,10 @@ Entry = StreamLine | Said | StreamRun
 class Stream:
     entries: list[Entry] = field(default_factory=list)
     show: Show = Show.ALL
-    # Older entries are left out.
+    # Older changes are left out.
     is_cut: bool = False
+    # The oldest comment in it, if there are older ones.
+    oldest: str = ""
     # A comment in it is the reader's own.
     has_own: bool = False
     # The last event, and the number of events in the overlap before it.
@@ -156,15 +158,22 @@ def rows(subject: TicketPageData, show: Show) -> StreamRows:
 
 def render_rows(subject: TicketPageData, rows: StreamRows) -> Stream:
     """The stream; also renders the ticket's own text."""
-    events, comments = rows.events, lay_out(subject, rows.comments, rows.targets)
+    events = rows.events
+    comments, oldest = newest(lay_out(subject, rows.comments, rows.targets))
     return Stream(
         entries=entries(subject, events, comments, rows.show, rows.names),
         show=rows.show,
-        is_cut=len(events) == stream_queries.EVENTS_SHOWN
-        or len(comments) == stream_queries.COMMENTS_SHOWN,
+        is_cut=len(events) == stream_queries.EVENTS_SHOWN,
+        oldest=oldest,
         has_own=any(comment["author_user_id"] == actor().id for comment in comments),
         **position(subject.ticket["id"], events),
     )
+
+
+def newest(comments: Comments) -> tuple[Comments, str]:
+    """What one page shows of these comments, and the id of its first if there are older ones."""
+    shown = comments[-stream_queries.COMMENTS_SHOWN :]
+    return shown, shown[0]["id"] if len(shown) < len(comments) else ""
 
 
 def position(ticket_id: str, events: Sequence[dict[str, Any]]) -> dict[str, Any]:
