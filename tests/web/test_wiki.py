@@ -16,7 +16,7 @@ def test_reading_shows_who_wrote_it_and_what_links_here(ada, cast, guide):
         {"title": "Home", "body": "See [[set-up]].", "project_id": cast.open_project},
     )
     text = ada.get(f"{WIKI}/set-up").text
-    assert '<h1 id="wiki-title">Setting up</h1>' in text
+    assert 'id="wiki-title" tabindex="-1">Setting up</h1>' in text
     assert "Edited by Ada" in text
     assert f'<a href="{WIKI}/home">Home</a>' in text
     assert f'href="{WIKI}/set-up/history">3 revisions</a>' in text
