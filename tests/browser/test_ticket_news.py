@@ -40,3 +40,18 @@ def test_when_it_was_updated_stays_true(wide_apart, seeded):
     expect(wide.page.locator("#edit-priority")).to_contain_text("Low")
     expect(updated.locator("time")).not_to_have_attribute("datetime", before)
     expect(updated).to_have_text("Updated just now")
+
+
+def test_older_comments_come_into_the_stream_by_key(wide, seeded):
+    reference = seeded.ticket("Of this test")
+    for number in range(202):
+        seeded.call("POST", f"/tickets/{reference}/comments", {"body": f"Comment {number}"})
+    wide.go(f"/tickets/{reference}?show=comments")
+    comments = wide.page.locator("#thread .comment-text")
+    expect(comments).to_have_count(200)
+    wide.page.get_by_role("link", name="Show older comments").focus()
+    wide.press("Enter")
+    expect(comments).to_have_count(202)
+    expect(comments.first).to_have_text("Comment 0")
+    expect(wide.page.get_by_text("No older comments.")).to_be_focused()
+    assert wide.overflow() == 0
