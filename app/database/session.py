@@ -27,7 +27,7 @@ from sqlalchemy import (
     Update,
     event,
 )
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import DeclarativeBase, ORMExecuteState, Session
 from sqlalchemy.orm.exc import StaleDataError
@@ -343,7 +343,7 @@ def run_write(work: Callable[[], T], *, async_commit: bool = False) -> T:
     A collision is an error of PostgreSQL (``failures.is_retryable``) or a StaleDataError, as the
     row changed after it was read. Requests on SQLite share a transaction with others that wait;
     if that is lost, ``work`` runs again alone. It must have no effect outside the database.
-    Raises Unavailable after the last collision.
+    After the last collision it raises Unavailable, or the IntegrityError of a foreign key.
     """
     shared = None if async_commit else _shared_transactions()
     if shared is not None:
@@ -367,6 +367,9 @@ def _run_with_retries(
             collision = error
         _measure_collision()
         time.sleep(random.uniform(0.01, 0.1))  # noqa: S311 - spreads collisions
+    if isinstance(collision, IntegrityError):
+        # Each time the row that a foreign key names was not there.
+        raise collision
     raise Unavailable from collision
 
 
