@@ -368,8 +368,7 @@ def _run_with_retries(
         _measure_collision()
         time.sleep(random.uniform(0.01, 0.1))  # noqa: S311 - spreads collisions
     if isinstance(collision, IntegrityError):
-        # Each time the row that a foreign key names was not there.
-        raise collision
+        raise collision  # The row that a foreign key names is missing.
     raise Unavailable from collision
 
 
