@@ -169,7 +169,7 @@ def deleted_projects_leave_the_allowlist(monkeypatch):
 
 
 def a_bot_is_a_user_like_any_other(monkeypatch):
-    monkeypatch.setattr(users, "human", users.user_refs.find)
+    monkeypatch.setattr(users.user_refs, "find_human", users.user_refs.find)
 
 
 @pytest.mark.parametrize(
