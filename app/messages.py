@@ -115,12 +115,12 @@ def kept_in(name: str, folder: Path) -> str:
     return f"{name} (kept in {folder})"
 
 
-def secret_too_short(name: str, least: int) -> str:
-    return f"{name} must have at least {least} characters."
+def secret_too_short(name: str, minimum: int) -> str:
+    return f"{name} must have at least {minimum} characters."
 
 
-def secret_too_plain(name: str, least: int) -> str:
-    return f"{name} must be hard to guess: it has fewer than {least} different characters."
+def secret_too_plain(name: str, minimum: int) -> str:
+    return f"{name} must be hard to guess: it has fewer than {minimum} different characters."
 
 
 def not_a_folder(name: str, problem: str | None, path: Path) -> str:

@@ -171,6 +171,6 @@ def _lacking(row: Any, reads: dict[str, Shown]) -> dict[str, Any]:
     return found
 
 
-def _read_version(reads: dict[str, Shown], subject: str, most: int) -> int:
+def _read_version(reads: dict[str, Shown], subject: str, at_most: int) -> int:
     shown = reads.get(subject)
-    return min(shown.version, most) if shown else 0
+    return min(shown.version, at_most) if shown else 0

@@ -154,8 +154,8 @@ PASSKEY_DOES_NOT_WORK = "The browser did not create a passkey that works here. T
 PASSKEY_IN_USE = "This passkey is already in use."
 
 
-def too_many_passkeys(most: int) -> str:
-    return f"You have {most} passkeys. Remove one first."
+def too_many_passkeys(limit: int) -> str:
+    return f"You have {limit} passkeys. Remove one first."
 
 
 REMOVE_OWN_PASSKEYS_IN_PROFILE = "Remove your own passkeys in your profile."

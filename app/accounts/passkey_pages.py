@@ -30,7 +30,7 @@ def _show(form: Form, status: int = 200) -> Response:
     return page(
         "accounts/passkeys.html",
         passkeys=own,
-        most=passkeys.MAX_PASSKEYS,
+        limit=passkeys.MAX_PASSKEYS,
         site=ceremonies.site_of(settings),
         by_password=settings.password_login,
         asks_code=asks_code,

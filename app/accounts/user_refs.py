@@ -81,7 +81,7 @@ def active_token(user: User) -> BotToken | None:
     return active_tokens([user.id]).get(user.id)
 
 
-def named_like(typed: str, project_id: str, most: int) -> list[dict[str, Any]]:
+def named_like(typed: str, project_id: str, limit: int) -> list[dict[str, Any]]:
     """Active users who may see the project and whose username or display name contains the text.
 
     Usernames that begin with it come first, then people before bots.
@@ -102,5 +102,5 @@ def named_like(typed: str, project_id: str, most: int) -> list[dict[str, Any]]:
     allowed = (row for row in rows if not row.project_ids or project_id in row.project_ids)
     return [
         {"username": row.username, "display_name": row.display_name, "type": row.type}
-        for row in islice(allowed, most)
+        for row in islice(allowed, limit)
     ]

@@ -111,8 +111,8 @@ def _add(prepare: Prepare, add: Add, reference: str) -> None:
     """Receive the file of this form and add it. Raises what refuses that."""
     require(Lane.LONG)
     settings = current_settings()
-    folder, most = incoming(settings), settings.files_max_bytes
-    with receive_form(current_request(), folder, most) as form:
+    folder, max_bytes = incoming(settings), settings.files_max_bytes
+    with receive_form(current_request(), folder, max_bytes) as form:
         if FIELD not in form.files or not form.files[FIELD].name:
             raise InvalidField(FIELD, "missing", messages.SELECT_A_FILE)
         prepared = prepare(actor(), reference, form.files[FIELD])
@@ -121,8 +121,8 @@ def _add(prepare: Prepare, add: Add, reference: str) -> None:
 
 def _in_words(error: DomainError) -> str:
     if isinstance(error, RequestTooLarge):
-        most = current_settings().files_max_bytes // 2**20
-        return messages.too_large(most)
+        megabytes = current_settings().files_max_bytes // 2**20
+        return messages.too_large(megabytes)
     return messages.SELECT_A_FILE if isinstance(error, RequestInvalid) else error.message
 
 

@@ -68,9 +68,9 @@ class CallHistogram:
     @property
     def bars(self) -> list[tuple[int, int]]:
         """The hours with calls, each with the height of its bar."""
-        most = max(self.hours)
+        highest = max(self.hours)
         return [
-            (hour, max(2, round(calls * HEIGHT / most)))
+            (hour, max(2, round(calls * HEIGHT / highest)))
             for hour, calls in enumerate(self.hours)
             if calls
         ]

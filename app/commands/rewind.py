@@ -74,7 +74,7 @@ def rewind(
         total = count_events(actor, scope, MAX_EVENTS)
     label = messages.PREVIEWING if dry_run else messages.REWINDING
     progress = click.progressbar(length=total, label=label, file=sys.stderr)
-    summary = RewindSummary(most=ALL)
+    summary = RewindSummary(max_listed=ALL)
     with progress as bar, on_behalf_of(ids.new_id()), forwarding_to_webhooks(not without_webhooks):
         run = _preview if dry_run else _rewind
         run(actor, scope, summary, bar)

@@ -105,11 +105,11 @@ def _event_batches(actor: Actor, project_id: str | None) -> Iterator[bytes]:
             return
 
 
-def _up_to(most: int, first: bytes, others: Iterator[bytes]) -> Iterator[bytes]:
-    """``first`` and the next of the others, until ``most`` bytes are reached."""
+def _up_to(max_bytes: int, first: bytes, others: Iterator[bytes]) -> Iterator[bytes]:
+    """``first`` and the next of the others, until ``max_bytes`` are reached."""
     length = len(first)
     yield first
-    while length < most and (piece := next(others, None)) is not None:
+    while length < max_bytes and (piece := next(others, None)) is not None:
         length += len(piece)
         yield piece
 

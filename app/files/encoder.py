@@ -24,13 +24,13 @@ FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
 
 def limit(most_bytes: int) -> None:
     """Limit this process: processor time, memory, and the size of what it writes."""
-    for kind, most in (
+    for kind, limit in (
         (resource.RLIMIT_CPU, CPU_SECONDS),
         (resource.RLIMIT_AS, MEMORY_BYTES),
         (resource.RLIMIT_FSIZE, most_bytes),
         (resource.RLIMIT_CORE, 0),
     ):
-        resource.setrlimit(kind, (most, most))
+        resource.setrlimit(kind, (limit, limit))
 
 
 def encode(source: str, target: str, thumbnail: str) -> dict[str, Any]:

@@ -83,16 +83,16 @@ class TooMuch(ValueError):
 
 @dataclass(slots=True)
 class Allowance:
-    """How many rows may be read from all files together; unlimited without ``most``."""
+    """How many rows may be read from all files together; unlimited without ``max_rows``."""
 
-    most: int | None = None
+    max_rows: int | None = None
     taken: int = 0
 
     def take(self) -> None:
         """Count a row; raises TooMuch for one too many."""
         self.taken += 1
-        if self.most is not None and self.taken > self.most:
-            raise TooMuch(messages.too_many_rows(self.most))
+        if self.max_rows is not None and self.taken > self.max_rows:
+            raise TooMuch(messages.too_many_rows(self.max_rows))
 
 
 @dataclass(frozen=True, slots=True)

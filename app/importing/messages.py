@@ -104,21 +104,21 @@ def project_not_found(key: str) -> str:
 
 
 # Files that cannot be read
-def too_many_rows(most: int) -> str:
-    return f"The file has more than {most:,} rows"
+def too_many_rows(limit: int) -> str:
+    return f"The file has more than {limit:,} rows"
 
 
-def too_many_columns(most: int) -> str:
-    return f"The file has more than {most} columns"
+def too_many_columns(limit: int) -> str:
+    return f"The file has more than {limit} columns"
 
 
 def too_much(rows: int) -> str:
     return f"The file has {rows:,} tickets, comments, labels and relations"
 
 
-def upload_too_large(problem: Exception, rows: int, most: int) -> str:
+def upload_too_large(problem: Exception, rows: int, limit: int) -> str:
     return (
-        f"{problem}. An upload can have up to {rows:,} rows and {most:,} tickets, comments, "
+        f"{problem}. An upload can have up to {rows:,} rows and {limit:,} tickets, comments, "
         "labels and relations. Split the file, or ask an administrator to run 'flask "
         "import-issues', which has no limit."
     )
@@ -144,13 +144,13 @@ def no_header(name: str) -> str:
     return f"{name} has no header"
 
 
-def file_has_too_many_columns(name: str, most: int) -> str:
-    return f"{name} has more than {most:,} columns"
+def file_has_too_many_columns(name: str, limit: int) -> str:
+    return f"{name} has more than {limit:,} columns"
 
 
 # Issues that cannot be read
-def id_too_long(most: int) -> str:
-    return f"id longer than {most} characters"
+def id_too_long(limit: int) -> str:
+    return f"id longer than {limit} characters"
 
 
 DUPLICATE = "duplicate in the file; the first one was used"

@@ -164,7 +164,7 @@ def _run(upload: Upload) -> None:
         submitted.usernames,
         # Like every write of a page, each batch checks the session again.
         write=lambda work: write(lambda _: work()),
-        most=None if submitted.is_dry_run else MAX_REQUEST_ROWS,
+        max_created=None if submitted.is_dry_run else MAX_REQUEST_ROWS,
     )
     with forwarding_to_webhooks(submitted.forwards_to_webhooks):
         importer.run(upload.planned, lambda _: None)

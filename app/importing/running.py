@@ -78,7 +78,7 @@ class Importer:
     """One run into one project, by one human; ``usernames`` maps names of the file.
 
     Files that were gone in the other tracker are only asked for again with ``asks_for_gone``. With
-    ``most`` the run stops after that many created tickets, comments, labels and relations.
+    ``max_created`` the run stops after that many created tickets, comments, labels and relations.
     ``left`` counts the issues that are left then, ``unlinked`` those whose relations are left.
     """
 
@@ -92,7 +92,7 @@ class Importer:
         usernames: Mapping[str, str],
         *,
         write: Write = run_write,
-        most: int | None = None,
+        max_created: int | None = None,
         supply: FileSupply | None = None,
         asks_for_gone: bool = False,
     ) -> None:
@@ -106,7 +106,7 @@ class Importer:
         self._display_ids: dict[str, str] = {}
         self._links = self.linker(actor, report, self.ticket_ids)
         self._write_unit = write
-        self._most = most
+        self._max_created = max_created
         self._supply = supply
         self._prepared: FilesOfIssues = {}
         self._asks_for_gone = asks_for_gone
@@ -133,7 +133,7 @@ class Importer:
         handle: Callable[[Sequence[Planned]], int],
         progress: Progress,
     ) -> int:
-        """Handle the entries in batches until ``most`` is reached; how many were handled."""
+        """Handle the entries in batches until ``max_created`` is reached; how many were handled."""
         done = flushed = 0
         while done < len(planned) and not self._is_enough():
             batch = planned[done : done + BATCH]
@@ -144,7 +144,7 @@ class Importer:
                 count = self._handled(batch, handle)
             progress(count)
             done += count
-            if self._most is None and done - flushed >= ISSUES_PER_FLUSH:
+            if self._max_created is None and done - flushed >= ISSUES_PER_FLUSH:
                 index.flush(own=True)
                 flushed = done
         return done
@@ -202,7 +202,7 @@ class Importer:
         return len(batch)
 
     def _is_enough(self) -> bool:
-        return self._most is not None and self.report.created.total() >= self._most
+        return self._max_created is not None and self.report.created.total() >= self._max_created
 
     def _snapshot(self) -> Snapshot:
         report = self.report

@@ -5,12 +5,12 @@ NOT_AN_OBJECT = "The body must be a JSON object."
 SELECT_A_PROJECT = "Select at least one project."
 
 
-def too_many(most: int) -> str:
-    return f"There can be at most {most} integrations. Delete one first."
+def too_many(limit: int) -> str:
+    return f"There can be at most {limit} integrations. Delete one first."
 
 
-def secret_too_short(least: int) -> str:
-    return f"secret must be at least {least} bytes."
+def secret_too_short(minimum: int) -> str:
+    return f"secret must be at least {minimum} bytes."
 
 
 USE_ANOTHER_NAME = "Use another name."

@@ -149,7 +149,7 @@ def count_waiting(user_id: str) -> int:
     return session.scalar(select(func.count()).where(_PENDING, Mail.user_id == user_id)) or 0
 
 
-def claim(most: int = BATCH) -> list[HeldMail]:
+def claim(limit: int = BATCH) -> list[HeldMail]:
     """Claim mails that are due; needs a writing unit of work."""
     acquire(Lock.MAIL)
     moment = now_ms()
@@ -158,7 +158,7 @@ def claim(most: int = BATCH) -> list[HeldMail]:
         select(Mail)
         .where(_PENDING, or_(Mail.due_at <= moment, Mail.due_at > moment + MAX_DELAY_MS))
         .order_by(is_notice, Mail.due_at, Mail.id)
-        .limit(most)
+        .limit(limit)
     ).all()
     claimed = []
     for mail in due:

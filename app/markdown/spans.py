@@ -125,12 +125,12 @@ def marked(spans: Spans, text: str, *, in_link: bool = False, in_row: bool = Fal
     return "".join(here.out)
 
 
-def mentions(text: str, most: int = MAX_LINKS) -> list[tuple[int, int, Token]]:
+def mentions(text: str, limit: int = MAX_LINKS) -> list[tuple[int, int, Token]]:
     """The links, display ids and user names of a text that is not laid out, with positions."""
     found: list[tuple[int, int, Token]] = []
     ticks = Ticks(text)
     at = 0
-    while len(found) < most and (match := SIMPLE.search(text, at)):
+    while len(found) < limit and (match := SIMPLE.search(text, at)):
         at = match.end()
         if match.lastgroup == "ticks":
             closing = ticks.closing(match.start(), at)

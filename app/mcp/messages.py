@@ -48,8 +48,8 @@ def required(name: str) -> str:
     return f"{name} (required)"
 
 
-def prompt_arguments(named: str, most: int) -> str:
-    return f"Arguments: {named}. Each is a string of at most {most} characters."
+def prompt_arguments(named: str, limit: int) -> str:
+    return f"Arguments: {named}. Each is a string of at most {limit} characters."
 
 
 CALL_INVALID = "tools/call takes name, a string, and arguments, an object."
@@ -88,8 +88,8 @@ def use_in_this_call(name: str, use: str) -> str:
     return f"{name} is not an argument of this call; use {use}."
 
 
-def limit_range(least: int, most: int) -> str:
-    return f"limit must be {least} to {most}."
+def limit_range(minimum: int, maximum: int) -> str:
+    return f"limit must be {minimum} to {maximum}."
 
 
 NOT_STRINGS = "This must be an array of strings."

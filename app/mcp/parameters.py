@@ -263,9 +263,9 @@ def _check_limit(known: Mapping[str, Parameter], arguments: dict[str, Any]) -> N
         return
     arguments.setdefault("limit", DEFAULT_PAGE)
     arguments.setdefault("cursor", None)
-    least = known["limit"].minimum or 0
-    if not least <= arguments["limit"] <= MAX_PAGE_SIZE:
-        raise InvalidField("limit", "out_of_range", messages.limit_range(least, MAX_PAGE_SIZE))
+    minimum = known["limit"].minimum or 0
+    if not minimum <= arguments["limit"] <= MAX_PAGE_SIZE:
+        raise InvalidField("limit", "out_of_range", messages.limit_range(minimum, MAX_PAGE_SIZE))
 
 
 def _read(parameter: Parameter, value: Any, arguments: dict[str, Any]) -> None:

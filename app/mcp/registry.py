@@ -279,17 +279,17 @@ class Catalog:
                 return ResourceContent(MARKDOWN, found) if isinstance(found, str) else found
         raise NotFound("resource", uri)
 
-    def resources(self, actor: Actor, most: int, after: Cursor | None) -> list[Resource]:
+    def resources(self, actor: Actor, limit: int, after: Cursor | None) -> list[Resource]:
         """The resources that an actor can see, in a unit of work: the latest change first.
 
-        There are ``most`` in all, among them those that are listed before all others. ``after`` is
+        There are ``limit`` in all, among them those that are listed before all others. ``after`` is
         the last of the page before: what stays unchanged is neither skipped nor repeated.
         """
         first = [one for kind in self.kinds for one in kind.first(actor)]
         uris = {one.uri for one in first}
-        newest = [one for kind in self.kinds for one in kind.newest(actor, most)]
+        newest = [one for kind in self.kinds for one in kind.newest(actor, limit)]
         newest.sort(key=lambda one: (one.updated_at, one.id), reverse=True)
-        rest = [one for one in newest if one.uri not in uris][: most - len(first)]
+        rest = [one for one in newest if one.uri not in uris][: limit - len(first)]
         if after is None:
             return [*first, *rest]
         is_first = after.id in {one.id for one in first}

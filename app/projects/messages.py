@@ -1,8 +1,8 @@
 """What projects, their states and their labels say to people and to clients of the API."""
 
 
-def too_many_projects(most: int) -> str:
-    return f"project_ids can have at most {most} entries."
+def too_many_projects(limit: int) -> str:
+    return f"project_ids can have at most {limit} entries."
 
 
 UNKNOWN_PROJECT = "project_ids contains an unknown project."
@@ -18,8 +18,8 @@ def creation_limit_invalid(highest: int) -> str:
 
 
 # Labels and states
-def too_many_labels(most: int) -> str:
-    return f"Use at most {most} labels."
+def too_many_labels(limit: int) -> str:
+    return f"Use at most {limit} labels."
 
 
 def not_labels_of_project(field: str) -> str:
@@ -65,8 +65,8 @@ STATE_DELETED = "State deleted"
 LABEL_DELETED = "Label deleted"
 
 
-def label_deleted_from_many(most: int) -> str:
-    return f"Label deleted. More than {most} tickets had it, too many to undo."
+def label_deleted_from_many(limit: int) -> str:
+    return f"Label deleted. More than {limit} tickets had it, too many to undo."
 
 
 # Commands

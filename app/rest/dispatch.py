@@ -147,9 +147,9 @@ class Exchange:
         with reading():
             self._call(is_whole=False)
         settings = self.settings
-        folder, most = settings.incoming_dir, settings.files_max_bytes
+        folder, max_bytes = settings.incoming_dir, settings.files_max_bytes
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with receive_form(self.request, folder, most) as form:
+        with receive_form(self.request, folder, max_bytes) as form:
             self.form, self.form_fingerprint = form.values, form.fingerprint
             with reading():
                 call = self._call()

@@ -11,8 +11,8 @@ NULL = "This field must not be null."
 NOT_A_UUID = "This must be a UUID."
 
 
-def too_many(most: int) -> str:
-    return f"This must have at most {most} items."
+def too_many(limit: int) -> str:
+    return f"This must have at most {limit} items."
 
 
 NOT_KNOWN = "This field is not known."

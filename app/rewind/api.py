@@ -119,7 +119,7 @@ def step(call: Call) -> Answer:
     taken = service.rewind_step(call.actor, scope, beyond=beyond, log=log)
     if taken.beyond is not None:
         others.keep(scope, log)
-    summary = RewindSummary(most=0)
+    summary = RewindSummary(max_listed=0)
     summary.add(taken)
     return Answer(
         {

@@ -9,8 +9,8 @@ SELECT_A_START = "Select a start."
 UNTIL_BEFORE_SINCE = "until must be later than since."
 
 
-def too_many_requests(most: int) -> str:
-    return f"Use at most {most} requests."
+def too_many_requests(limit: int) -> str:
+    return f"Use at most {limit} requests."
 
 
 NEITHER_BOT_NOR_OWN_IMPORT = "You can only rewind bots and your own imports."

@@ -89,9 +89,9 @@ class RewindScope:
         newest_first = (AuditEvent.created_at.desc(), AuditEvent.id.desc())
         return session.scalars(statement.order_by(*newest_first).limit(limit)).all()
 
-    def count(self, types: Sequence[str], most: int) -> int:
+    def count(self, types: Sequence[str], limit: int) -> int:
         """The number of its events of these types, ``most`` at most."""
-        found = select(AuditEvent.id).where(self._candidates(types)).limit(most).subquery()
+        found = select(AuditEvent.id).where(self._candidates(types)).limit(limit).subquery()
         return session.scalar(select(func.count()).select_from(found)) or 0
 
     def holding(self, event_ids: Sequence[str]) -> set[str]:

@@ -95,10 +95,10 @@ def check_scope(actor: Actor, scope: RewindScope) -> None:
 
 
 @operation(Access.HUMAN)
-def count_events(actor: Actor, scope: RewindScope, most: int) -> int:
+def count_events(actor: Actor, scope: RewindScope, limit: int) -> int:
     """The number of events that a rewind looks at, ``most`` at most."""
     check_scope(actor, scope)
-    return scope.count(TYPES, most)
+    return scope.count(TYPES, limit)
 
 
 @operation(Access.HUMAN)

@@ -35,9 +35,9 @@ _FIELDS = wording.LABELS | {
 
 @dataclass(slots=True)
 class RewindSummary:
-    """The sums of several steps, by subject and by action; lists are cut at ``most``."""
+    """The sums of several steps, by subject and by action; lists are cut at ``max_listed``."""
 
-    most: int = MAX_LISTED
+    max_listed: int = MAX_LISTED
     events: int = 0
     actions: Counter[str] = field(default_factory=Counter)
     fates: Counter[Fate] = field(default_factory=Counter)
@@ -54,7 +54,7 @@ class RewindSummary:
                 self._count(value.subject, 0)
             elif value.fate is Fate.KEPT:
                 self._count(value.subject, 1)
-                if len(self.kept) < self.most:
+                if len(self.kept) < self.max_listed:
                     self.kept.append(value)
 
     def _count(self, subject: Key, which: int) -> None:

@@ -69,8 +69,8 @@ class Engine(Protocol):
     def newest(self, expressions: Sequence[Expression], limit: int) -> list[list[int]]:
         """For each expression the ids of its newest matches, in descending order."""
 
-    def rare(self, expressions: Sequence[Expression], most: int) -> list[list[int] | None]:
-        """All matches of each expression, None for one that has more than ``most``.
+    def rare(self, expressions: Sequence[Expression], limit: int) -> list[list[int] | None]:
+        """All matches of each expression, None for one that has more than ``limit``.
 
         That is estimated where counting would take long.
         """
@@ -176,9 +176,9 @@ def newest(expressions: Sequence[Expression], limit: int) -> list[list[int]]:
     return _engine().newest(expressions, limit)
 
 
-def rare(expressions: Sequence[Expression], most: int) -> list[list[int] | None]:
+def rare(expressions: Sequence[Expression], limit: int) -> list[list[int] | None]:
     """See ``Engine.rare``; finds nothing that is pending."""
-    return _engine().rare(expressions, most)
+    return _engine().rare(expressions, limit)
 
 
 def pending_ids(limit: int) -> list[str]:

@@ -172,11 +172,11 @@ class TierScan:
     def _scanned(self) -> int:
         return self.below - (self.blocks_left << BLOCK_BITS)
 
-    def is_over(self, most: int) -> bool:
+    def is_over(self, limit: int) -> bool:
         """Whether there are more matches than this, or would be if older blocks are as dense."""
         found = len(self.document_ids)
         is_known = self._scanned >= SAMPLE
-        return found > most or (is_known and found * self.below > most * self._scanned)
+        return found > limit or (is_known and found * self.below > limit * self._scanned)
 
 
 def _scan_of(query: TierQuery, newest_id: int) -> TierScan:
@@ -220,13 +220,15 @@ def newest(expressions: Sequence[Expression], limit: int) -> list[list[int]]:
     return [scan.document_ids[:limit] for scan in scans]
 
 
-def rare(expressions: Sequence[Expression], most: int) -> list[list[int] | None]:
-    scans = _newest(expressions, most + 1, most)
-    return [None if scan.is_over(most) else scan.document_ids for scan in scans]
+def rare(expressions: Sequence[Expression], limit: int) -> list[list[int] | None]:
+    scans = _newest(expressions, limit + 1, limit)
+    return [None if scan.is_over(limit) else scan.document_ids for scan in scans]
 
 
-def _newest(expressions: Sequence[Expression], limit: int, most: int | None) -> list[TierScan]:
-    """Scan until each expression has this many matches, or is expected to have more than most."""
+def _newest(
+    expressions: Sequence[Expression], limit: int, max_matches: int | None
+) -> list[TierScan]:
+    """Scan until each expression has this many matches, or seems to have over ``max_matches``."""
     with _index_preferred() as newest_id:
         scans = [_scan_of(TierQuery(Tier.ANYWHERE, one, END), newest_id) for one in expressions]
         # Phrases last, as there is a statement for each sequence of phrases and others.
@@ -238,7 +240,7 @@ def _newest(expressions: Sequence[Expression], limit: int, most: int | None) -> 
             for scan in in_order
             if scan.blocks_left > 0
             and len(scan.document_ids) < limit
-            and not (most is not None and scan.is_over(most))
+            and not (max_matches is not None and scan.is_over(max_matches))
         ]:
             for scan, document_ids in zip(due, _scan(due, limit), strict=True):
                 scan.advance(document_ids)

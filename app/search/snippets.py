@@ -102,8 +102,8 @@ class Highlighter:
     def best(self, texts: Iterable[str]) -> int | None:
         """The first of the texts with the most parts of the query; None if none has any."""
         counts = [len({part for _, _, part in self._matches(composed(text))}) for text in texts]
-        most = max(counts, default=0)
-        return counts.index(most) if most else None
+        highest = max(counts, default=0)
+        return counts.index(highest) if highest else None
 
     def snippet(self, body: str) -> Snippet:
         """The part of the body with the most parts of the query, on one line of plain text."""
@@ -254,7 +254,7 @@ def _folded_with_offsets(text: str) -> tuple[str, Callable[[int, int], Span] | N
 
 def _best_start(matches: list[tuple[int, int, int]]) -> int:
     """The start of the first stretch with the most parts of the query."""
-    best, most = 0, 0
+    best, highest = 0, 0
     in_all = len({part for _, _, part in matches})
     for index, (start, _, first) in enumerate(matches):
         limit = start + LENGTH - LEAD_LENGTH
@@ -262,9 +262,9 @@ def _best_start(matches: list[tuple[int, int, int]]) -> int:
         for _, end, part in islice(matches, index + 1, index + MAX_MATCHES_PER_PART):
             if end <= limit:
                 parts.add(part)
-        if len(parts) > most:
-            best, most = start, len(parts)
-        if most == in_all:
+        if len(parts) > highest:
+            best, highest = start, len(parts)
+        if highest == in_all:
             break
     return best
 

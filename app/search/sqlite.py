@@ -66,7 +66,7 @@ _ADD_PENDING = Prepared(
     text(
         "INSERT INTO search_fts_waiting (place, version, process) "
         "SELECT :document_id, :version, :process "
-        "WHERE (SELECT count(*) FROM search_fts_waiting) < :most ON CONFLICT (place) DO UPDATE "
+        "WHERE (SELECT count(*) FROM search_fts_waiting) < :limit ON CONFLICT (place) DO UPDATE "
         "SET version = excluded.version, process = excluded.process RETURNING place"
     ).columns(place=BigInteger)
 )
@@ -195,7 +195,7 @@ def _add_pending(document_id: int, doc: SearchDoc) -> bool:
     version = secrets.randbits(62)
     return bool(
         _ADD_PENDING.all(
-            document_id=document_id, version=version, process=os.getpid(), most=MAX_PENDING
+            document_id=document_id, version=version, process=os.getpid(), limit=MAX_PENDING
         )
     )
 
@@ -257,8 +257,8 @@ def newest(expressions: Sequence[Expression], limit: int) -> list[list[int]]:
     return [lookup.newest(expression, END) for expression in expressions]
 
 
-def rare(expressions: Sequence[Expression], most: int) -> list[list[int] | None]:
-    return [ids if len(ids) <= most else None for ids in newest(expressions, most + 1)]
+def rare(expressions: Sequence[Expression], limit: int) -> list[list[int] | None]:
+    return [ids if len(ids) <= limit else None for ids in newest(expressions, limit + 1)]
 
 
 def pending_ids(limit: int) -> list[str]:

@@ -267,6 +267,6 @@ def _relate(
                 raise
 
 
-def _check_length(field: str, given: Sequence[Any], most: int) -> None:
-    if len(given) > most:
-        raise InvalidField(field, "too_many", messages.too_many(most, field))
+def _check_length(field: str, given: Sequence[Any], limit: int) -> None:
+    if len(given) > limit:
+        raise InvalidField(field, "too_many", messages.too_many(limit, field))

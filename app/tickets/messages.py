@@ -13,8 +13,8 @@ def no_such(target: str) -> str:
     return f"There is no {target}."
 
 
-def too_many(most: int, field: str) -> str:
-    return f"Use at most {most} {field}."
+def too_many(limit: int, field: str) -> str:
+    return f"Use at most {limit} {field}."
 
 
 def at_place(place: str, message: str) -> str:
@@ -58,12 +58,12 @@ LINK_NOT_HTTPS = "The address must start with https://."
 LINK_INVALID = "The address must have a host, no user name, and no spaces or hidden characters."
 
 
-def too_many_links(most: int) -> str:
-    return f"Use at most {most} links."
+def too_many_links(limit: int) -> str:
+    return f"Use at most {limit} links."
 
 
-def ticket_full_of_links(most: int) -> str:
-    return f"A ticket can have at most {most} links. Remove one first."
+def ticket_full_of_links(limit: int) -> str:
+    return f"A ticket can have at most {limit} links. Remove one first."
 
 
 # Comments
@@ -74,9 +74,9 @@ COMMENT_NOT_DELETED = "This comment is not deleted."
 MERGE_INTO_ANOTHER = "Select a different label to merge into."
 
 
-def too_many_to_relabel(most: int, label: str) -> str:
+def too_many_to_relabel(limit: int, label: str) -> str:
     return (
-        f"More than {most} tickets have {label}, too many to undo at once. Change some of them "
+        f"More than {limit} tickets have {label}, too many to undo at once. Change some of them "
         "in the list first."
     )
 
@@ -84,9 +84,9 @@ def too_many_to_relabel(most: int, label: str) -> str:
 MOVE_TO_ANOTHER = "Select a different state to move tickets to."
 
 
-def too_many_to_move(most: int, state: str) -> str:
+def too_many_to_move(limit: int, state: str) -> str:
     return (
-        f"More than {most} tickets are in {state}, too many to undo at once. Move some of them "
+        f"More than {limit} tickets are in {state}, too many to undo at once. Move some of them "
         "in the list first."
     )
 
@@ -98,15 +98,15 @@ NO_CHANGE = "No change."
 VIEW_TOO_LONG = "This view has too many filters."
 
 
-def too_many_views(most: int) -> str:
-    return f"Save up to {most} views. Delete one first."
+def too_many_views(limit: int) -> str:
+    return f"Save up to {limit} views. Delete one first."
 
 
 VIEW_OF_ALL_NOT_SHARED = "A view of all projects cannot be shared."
 
 
-def too_many_templates(most: int) -> str:
-    return f"A project can have at most {most} templates."
+def too_many_templates(limit: int) -> str:
+    return f"A project can have at most {limit} templates."
 
 
 CURSOR_OF_ANOTHER_LIST = "The cursor is from another list."

@@ -87,7 +87,7 @@ def _text(seen: SeenFile) -> str:
     return "" if "\x00" in text else text
 
 
-def _none(_actor: Actor, _most: int = 0) -> list[Resource]:
+def _none(_actor: Actor, _limit: int = 0) -> list[Resource]:
     """Files are found on tickets and pages, and are not listed."""
     return []
 

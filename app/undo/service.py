@@ -161,9 +161,9 @@ def _undo(actor: Actor, event: AuditEvent, *, force: bool) -> UndoOutcome:
 
 
 @operation(Access.HUMAN)
-def count_of_request(actor: Actor, request_id: str, most: int) -> int:
-    """The number of a request's events that can be undone, up to ``most``."""
-    listed = _events_of(request_id, None).order_by(None).limit(most).subquery()
+def count_of_request(actor: Actor, request_id: str, limit: int) -> int:
+    """The number of a request's events that can be undone, up to ``limit``."""
+    listed = _events_of(request_id, None).order_by(None).limit(limit).subquery()
     return session.scalar(select(func.count()).select_from(listed)) or 0
 
 
@@ -193,16 +193,16 @@ def undo_request(actor: Actor, request_id: str, *, beyond: str | None = None) ->
 
 
 def _undo_next(
-    actor: Actor, request_id: str, beyond: str | None, most: int, most_tried: int
+    actor: Actor, request_id: str, beyond: str | None, limit: int, max_tried: int
 ) -> RequestOutcome:
-    event_ids = session.scalars(_events_of(request_id, beyond).limit(most_tried + 1)).all()
+    event_ids = session.scalars(_events_of(request_id, beyond).limit(max_tried + 1)).all()
     if not event_ids and beyond is None:
         raise NotFound("request", request_id)
     outcome = RequestOutcome()
     # Their deletion undoes the earlier events of the request on them.
     deleted_tickets: set[str | None] = set()
     for position, event_id in enumerate(event_ids):
-        if position == most_tried or len(outcome.undone) == most:
+        if position == max_tried or len(outcome.undone) == limit:
             return replace(outcome, beyond=event_ids[position - 1])
         event = session.get_one(AuditEvent, event_id)
         if event.ticket_id in deleted_tickets:

@@ -139,8 +139,8 @@ def list_deliveries(
     if since is not None:
         statement = statement.where(WebhookDelivery.created_at >= since)
     if attempt_min is not None:
-        least = min(max(attempt_min, 0), _MAX_ATTEMPT)
-        statement = statement.where(WebhookDelivery.attempt >= least)
+        minimum = min(max(attempt_min, 0), _MAX_ATTEMPT)
+        statement = statement.where(WebhookDelivery.attempt >= minimum)
     if event_type is not None:
         statement = statement.where(WebhookDelivery.event_type == event_type)
     return page(

@@ -7,8 +7,8 @@ URL_NOT_OF_A_MATRIX_ROOM = (
 )
 
 
-def secret_too_short(least: int) -> str:
-    return f"secret must be at least {least} bytes."
+def secret_too_short(minimum: int) -> str:
+    return f"secret must be at least {minimum} bytes."
 
 
 NO_EVENT_TYPE = 'Send at least one event type. ["*"] means all.'

@@ -68,7 +68,7 @@ _DUE = (
         or_(OutboxEntry.due_at <= bindparam("moment"), OutboxEntry.due_at > bindparam("farthest"))
     )
     .order_by(OutboxEntry.due_at, OutboxEntry.id)
-    .limit(bindparam("most"))
+    .limit(bindparam("limit"))
 )
 _NEXT_DUE = select(func.min(OutboxEntry.due_at)).join(_FIRST, _FIRST.c.entry_id == OutboxEntry.id)
 _BY_IDS = select(OutboxEntry).where(OutboxEntry.id.in_(bindparam("ids", expanding=True)))
@@ -141,15 +141,15 @@ class Claimed:
 Result = tuple[Claimed, DeliveryOutcome]
 
 
-def claim(owner: str, most: int) -> list[Claimed]:
-    """Claim up to ``most`` due entries, the oldest of each webhook without one in flight.
+def claim(owner: str, limit: int) -> list[Claimed]:
+    """Claim up to ``limit`` due entries, the oldest of each webhook without one in flight.
 
     Needs a writing unit of work. Entries of inactive webhooks are finished.
     """
     acquire(Lock.OUTBOX)
     moment = now_ms()
     due = session.execute(
-        _DUE, {"moment": moment, "farthest": moment + MAX_DELAY_MS, "most": most}
+        _DUE, {"moment": moment, "farthest": moment + MAX_DELAY_MS, "limit": limit}
     ).all()
     events = attempts.events_of([row.OutboxEntry.audit_event_id for row in due])
     chat_messages = messages_of(

@@ -115,10 +115,10 @@ def _show_bot(username: str, form: Form, *, status: int = 200) -> Response:
 
 def _bars(work: bot_activity.Work) -> list[dict[str, Any]]:
     """The bars of the last day: calls, and the failed part of them."""
-    most = max([hour.calls for hour in work.hours] + [1])
+    highest = max([hour.calls for hour in work.hours] + [1])
     bars = []
     for position, hour in enumerate(work.hours):
-        height, failed = (round(HEIGHT * count / most) for count in (hour.calls, hour.errors))
+        height, failed = (round(HEIGHT * count / highest) for count in (hour.calls, hour.errors))
         bars.append(
             {
                 "x": position * STEP,

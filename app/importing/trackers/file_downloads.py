@@ -87,11 +87,11 @@ def _written_to(folder: Path) -> Iterator[None]:
 
 
 class _Download:
-    """Writes one answer into a file of ours, up to ``most`` bytes."""
+    """Writes one answer into a file of ours, up to ``max_bytes``."""
 
-    def __init__(self, path: Path, most: int) -> None:
+    def __init__(self, path: Path, max_bytes: int) -> None:
         self.path = path
-        self._most = most
+        self._max_bytes = max_bytes
         self.size = 0
         self.sha256 = ""
 
@@ -102,7 +102,7 @@ class _Download:
         with _written_to(self.path.parent), self.path.open("wb") as file:
             for chunk in response.stream(CHUNK, decode_content=False):
                 self.size += len(chunk)
-                if self.size > self._most:
+                if self.size > self._max_bytes:
                     raise FileRefused(messages.FILE_TOO_LARGE)
                 if time.monotonic() > deadline:
                     raise HTTPError("the response took too long")

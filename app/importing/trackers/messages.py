@@ -8,8 +8,8 @@ CONFIDENTIAL = "confidential in GitLab; visible here to everyone with access to 
 RESTRICTED_COMMENTS = "restricted comments; visible here to everyone with access to the project"
 
 
-def too_many_parts(most: int) -> str:
-    return f"more than {most} labels, relations or attachments"
+def too_many_parts(limit: int) -> str:
+    return f"more than {limit} labels, relations or attachments"
 
 
 def and_more(left: int) -> str:
@@ -229,8 +229,8 @@ def same_page_again(tracker: str) -> str:
     return f"{tracker} returned the same page twice."
 
 
-def too_many_pages(most: int) -> str:
-    return f"The download has more than {most:,} pages."
+def too_many_pages(limit: int) -> str:
+    return f"The download has more than {limit:,} pages."
 
 
 DOWNLOAD_TOO_LARGE = "The download is larger than 8 GiB. Use --since to import less."
@@ -245,8 +245,8 @@ def linear_refused(said: str) -> str:
 NO_ANSWER_TO_QUERY = "Linear returned no result."
 
 
-def too_many_files(most: int) -> str:
-    return f"more than {most} files; run the same command again for more"
+def too_many_files(limit: int) -> str:
+    return f"more than {limit} files; run the same command again for more"
 
 
 def leave_files_out(problem: object) -> str:

@@ -6,8 +6,8 @@ from typing import Any
 SELECT_TICKETS = "Select some tickets first."
 
 
-def too_many_at_once(most: int) -> str:
-    return f"You can change up to {most} tickets at once. Narrow the filters."
+def too_many_at_once(limit: int) -> str:
+    return f"You can change up to {limit} tickets at once. Narrow the filters."
 
 
 SELECT_WHAT_TO_CHANGE = "Select what to change."

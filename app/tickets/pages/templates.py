@@ -44,7 +44,7 @@ def _show(project: SeenProject) -> Response:
         project=project,
         templates=shown,
         labels=list(names.values()),
-        most=templates.MAX_TEMPLATES,
+        limit=templates.MAX_TEMPLATES,
     )
 
 
