@@ -28,8 +28,8 @@ def show() -> Response:
 
 def _show(form: Form | None = None, status: int = 200) -> Response:
     with reading():
-        standing = second_factor.get_status(actor())
-    return page("accounts/two_factor.html", standing=standing, form=form or Form(), status=status)
+        factor = second_factor.get_status(actor())
+    return page("accounts/two_factor.html", factor=factor, form=form or Form(), status=status)
 
 
 @pages.post(TWO_FACTOR)

@@ -200,24 +200,24 @@ def _marked(reference: str, *, is_read: bool) -> Response:
         "is_read": is_read,
     }
     form = render("home/_mark.html", group=group, show=request.form.get("show", ""))
-    return html(form + _standing(out_of_band=True))
+    return html(form + _header_status(out_of_band=True))
 
 
 def _back() -> str:
     return address(INBOX, {"show": ALL}) if request.form.get("show") == ALL else INBOX
 
 
-@pages.get("/standing")
-def standing() -> Response:
+@pages.get("/header-status")
+def header_status() -> Response:
     """The header's entries for bots and the inbox, which a script loads after the page."""
-    return html(_standing(out_of_band=False))
+    return html(_header_status(out_of_band=False))
 
 
-def _standing(*, out_of_band: bool) -> str:
+def _header_status(*, out_of_band: bool) -> str:
     with reading():
-        news = verbs.standing(actor())
-    shown = "99+" if news.tickets >= verbs.MAX_COUNT else str(news.tickets)
-    return render("home/_standing.html", standing=news, shown=shown, out_of_band=out_of_band)
+        header = verbs.header_status(actor())
+    shown = "99+" if header.unread_tickets >= verbs.MAX_COUNT else str(header.unread_tickets)
+    return render("home/_header_status.html", header=header, shown=shown, out_of_band=out_of_band)
 
 
 @pages.get("/")

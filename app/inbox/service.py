@@ -69,10 +69,10 @@ Own = aliased(ReadMarker, name="own")
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """What the header of a page shows; ``tickets`` counts those with news up to ``MAX_COUNT``."""
+class HeaderStatus:
+    """What the header of a page shows; tickets are counted up to ``MAX_COUNT``."""
 
-    tickets: int
+    unread_tickets: int
     is_bot_at_work: bool
 
 
@@ -310,7 +310,7 @@ def _with_events(
 
 
 @operation(Access.HUMAN)
-def standing(actor: Actor) -> Standing:
+def header_status(actor: Actor) -> HeaderStatus:
     """How many tickets have unread events, and whether a bot was active just now."""
     concerned, read = concerned_by(actor), _read(actor)
     is_unread = (
@@ -339,7 +339,7 @@ def standing(actor: Actor) -> Standing:
     used = exists().where(BotToken.is_active, BotToken.last_used_at >= now_ms() - AT_WORK_MS)
     count = select(func.count()).select_from(unread_tickets).scalar_subquery()
     tickets, is_bot_at_work = session.execute(select(count, used)).one()
-    return Standing(tickets, bool(is_bot_at_work))
+    return HeaderStatus(tickets, bool(is_bot_at_work))
 
 
 @operation(Access.HUMAN)

@@ -1,4 +1,4 @@
-// Serves data-behavior="menu" with [data-item], data-behavior="toasts" with [data-toast] and [data-close], data-behavior="announcements", data-behavior="standing" and [data-copy].
+// Serves data-behavior="menu" with [data-item], data-behavior="toasts" with [data-toast] and [data-close], data-behavior="announcements", data-behavior="header-status" and [data-copy].
 // What every page has: menus, toasts, times, copying, requests that failed or are sent twice.
 
 const MINUTE = 60_000;
@@ -180,9 +180,9 @@ function watchRequests() {
     if (history?.path) history.path = history.path.replace(/\?$/, "");
   });
   // Questions for news say themselves that they have no answer (polling.js), or are asked again.
-  const asksForNews = (event) => event.detail.elt.matches("[data-behavior=live], [data-behavior=standing]");
+  const asksForNews = (event) => event.detail.elt.matches("[data-behavior=live], [data-behavior=header-status]");
   // What came along with the answer to an action is newer than what was asked for before it.
-  document.addEventListener("htmx:oobBeforeSwap", ({ target }) => target.matches("[data-behavior=standing]") && htmx.trigger(target, "htmx:abort"));
+  document.addEventListener("htmx:oobBeforeSwap", ({ target }) => target.matches("[data-behavior=header-status]") && htmx.trigger(target, "htmx:abort"));
   document.addEventListener("htmx:sendError", (event) => {
     if (!asksForNews(event)) toast("No connection. Nothing was saved; your text is still here.", "error");
   });

@@ -67,8 +67,8 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
         integrations_pages.create integrations_pages.index integrations_pages.new
         wiki_pages.broken_links wiki_pages.complete wiki_pages.create_page wiki_pages.index
         wiki_pages.new wiki_pages.preview inbox_pages.inbox inbox_pages.read_all
-        inbox_pages.standing welcome_pages.start welcome_pages.make_project welcome_pages.people
-        inbox_pages.newest accounts_pages.save_inbox
+        inbox_pages.header_status welcome_pages.start welcome_pages.make_project
+        welcome_pages.people inbox_pages.newest accounts_pages.save_inbox
         welcome_pages.add_person welcome_pages.bot welcome_pages.make_bot
         welcome_pages.load_sample welcome_pages.remove_sample tickets_pages.bar
         accounts_pages.password accounts_pages.session_list accounts_pages.end_others

@@ -33,7 +33,9 @@ def form_of(page, reference, mark):
 
 def count(ada):
     """The number in the header."""
-    found = re.search(r'class="inbox-count"[^>]*>([^<]+)<', ada.get("/standing", htmx=True).text)
+    found = re.search(
+        r'class="inbox-count"[^>]*>([^<]+)<', ada.get("/header-status", htmx=True).text
+    )
     return found[1] if found else ""
 
 
@@ -112,7 +114,7 @@ def test_a_ticket_is_read_up_to_what_was_shown(ada, cast, watched):
     marked = ada.post("/inbox/OPEN-1/read", htmx=True, **form)
     # With a script the entry stays, so that it can be marked unread, and the header follows.
     assert 'action="/inbox/OPEN-1/unread"' in marked.text
-    assert 'hx-swap-oob="innerHTML:.standing"' in marked.text
+    assert 'hx-swap-oob="innerHTML:.header-status"' in marked.text
     assert "1 unread ticket<" in marked.text
     text = text_of(ada.get(HERE))
     assert "Two" not in text
@@ -205,17 +207,17 @@ def test_old_news_is_lost_from_sight(ada, cast, watched, monkeypatch):
 
 
 def test_the_header_tells_whether_a_bot_is_at_work(ada, cast, monkeypatch):
-    assert "at-work" in ada.get("/standing").text
+    assert "at-work" in ada.get("/header-status").text
     later = service.now_ms() + service.AT_WORK_MS + 1000
     monkeypatch.setattr(service, "now_ms", lambda: later)
-    assert "at-work" not in ada.get("/standing").text
+    assert "at-work" not in ada.get("/header-status").text
 
 
 def test_the_header_costs_a_page_nothing_and_itself_little(ada, cast, watched):
     say(cast.smith, watched, "@ada")
-    assert 'hx-get="/standing"' in ada.get("/projects").text
+    assert 'hx-get="/header-status"' in ada.get("/projects").text
     with ada.statements() as seen:
-        ada.get("/standing", htmx=True)
+        ada.get("/header-status", htmx=True)
     assert len(seen) <= 5, seen
 
 

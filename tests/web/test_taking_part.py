@@ -50,7 +50,7 @@ def test_a_muted_ticket_is_no_news(ada, cast, created, app):
     ada.post("/tickets/OPEN-1/mute")
     assert events(app) == before
     assert "You’re all caught up" in ada.get(HERE).text
-    assert "inbox-count" not in ada.get("/standing").text
+    assert "inbox-count" not in ada.get("/header-status").text
     # A person who is needed finds it on the home page all the same.
     assert "Smith bot mentioned you" in text_of(ada.get("/"))
     page = ada.get("/tickets/OPEN-1").text
