@@ -8,7 +8,7 @@ from flask import Flask, Response
 from flask_migrate import Migrate
 
 from app import cli, registry
-from app.accounts import arrival, avatar_colors, identity
+from app.accounts import arrival, authentication, avatar_colors
 from app.config import Settings
 from app.core import ids, lanes, logs, measuring
 from app.core.actor import ANONYMOUS
@@ -17,7 +17,7 @@ from app.core.ids import request_id
 from app.database import schema
 from app.database.connect import engine_options, prepare
 from app.database.session import db
-from app.http.current import Identity, current_g, current_request, current_settings
+from app.http.current import Authentication, current_g, current_request, current_settings
 from app.http.flask_app import Docket, HideTokens, OrjsonProvider, add_missing
 from app.integrations import endpoint
 from app.mcp import blueprint as mcp
@@ -97,7 +97,7 @@ def _install_requests(app: Flask) -> None:
         rule = request.url_rule
         lanes.enter_rule(rule.rule if rule is not None else "")
 
-    app.after_request(identity.record_use)
+    app.after_request(authentication.record_use)
 
     @app.after_request
     def headers(response: Response) -> Response:
@@ -137,12 +137,12 @@ def _install_requests(app: Flask) -> None:
 
 def _install_edges(app: Flask) -> None:
     settings: Settings = app.config["SETTINGS"]
-    who = Identity(
-        presented=identity.presented,
-        precheck=identity.precheck,
-        resolve=identity.resolve,
-        peer=identity.peer,
-        cross_site=identity.is_cross_site,
+    request_authentication = Authentication(
+        presented=authentication.presented,
+        precheck=authentication.precheck,
+        resolve=authentication.resolve,
+        peer=authentication.peer,
+        cross_site=authentication.is_cross_site,
     )
 
     pages = registry.pages()
@@ -153,7 +153,7 @@ def _install_edges(app: Flask) -> None:
         request = current_request()
         # An invalid key is refused also where there is no such address or method.
         if request.url_rule is None:
-            check_credentials(who, "unrouted")
+            check_credentials(request_authentication, "unrouted")
         elif request.blueprint in page_names:
             guard.admit()
 
@@ -164,8 +164,8 @@ def _install_edges(app: Flask) -> None:
 
     routes = registry.routes()
     app.config["ROUTES"] = routes
-    app.register_blueprint(blueprint(routes, who))
-    app.register_blueprint(openapi.blueprint(routes, settings, who))
+    app.register_blueprint(blueprint(routes, request_authentication))
+    app.register_blueprint(openapi.blueprint(routes, settings, request_authentication))
     app.register_blueprint(health)
     if settings.metrics_token:
         # Where nothing is measured, its library is not loaded.
@@ -180,9 +180,11 @@ def _install_edges(app: Flask) -> None:
         "version": settings.version,
     }
     app.register_blueprint(
-        mcp.blueprint(EndpointConfig(resolve=identity.resolve_token, catalog=tools, server=server))
+        mcp.blueprint(
+            EndpointConfig(resolve=authentication.resolve_token, catalog=tools, server=server)
+        )
     )
     avatar_colors.install(app)
-    show_error = install_web(app, who, pages, targets)
+    show_error = install_web(app, request_authentication, pages, targets)
     errors.install(app, show_error)
     app.wsgi_app = HideTokens(app.wsgi_app)  # type: ignore[method-assign]  # as Flask documents

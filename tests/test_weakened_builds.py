@@ -11,7 +11,7 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from app import environment
-from app.accounts import identity, sessions, users
+from app.accounts import authentication, sessions, users
 from app.activity import service
 from app.core import actor as actors
 from app.core.actor import Access, Actor
@@ -116,17 +116,19 @@ def test_a_key_that_others_know_is_noticed(app, tmp_path, monkeypatch, weaken):
 
 
 def a_token_is_as_good_as_a_session(monkeypatch):
-    monkeypatch.setattr(identity, "resolve_session", identity.resolve_token)
+    monkeypatch.setattr(authentication, "resolve_session", authentication.resolve_token)
 
 
 def every_token_writes(monkeypatch):
-    made = identity._bot
-    monkeypatch.setattr(identity, "_bot", lambda found: replace(made(found), may_write=True))
+    made = authentication._bot
+    monkeypatch.setattr(authentication, "_bot", lambda found: replace(made(found), may_write=True))
 
 
 def every_token_is_for_all_projects(monkeypatch):
-    made = identity._bot
-    monkeypatch.setattr(identity, "_bot", lambda found: replace(made(found), allowlist=frozenset()))
+    made = authentication._bot
+    monkeypatch.setattr(
+        authentication, "_bot", lambda found: replace(made(found), allowlist=frozenset())
+    )
 
 
 @pytest.mark.parametrize(
@@ -148,24 +150,24 @@ def test_a_token_that_becomes_more_is_noticed(app, cast, monkeypatch, weaken):
 
 
 def a_token_outlives_its_bot(monkeypatch):
-    known = identity._BY_TOKEN
+    known = authentication._BY_TOKEN
 
     class Forgetful:
         def all(self, **values):
             return [row._replace(user_active=True) for row in known.all(**values)]
 
-    monkeypatch.setattr(identity, "_BY_TOKEN", Forgetful())
+    monkeypatch.setattr(authentication, "_BY_TOKEN", Forgetful())
 
 
 def deleted_projects_leave_the_allowlist(monkeypatch):
-    made = identity._bot
+    made = authentication._bot
     deleted = Prepared(select(Project.id).where(Project.deleted_at.is_not(None)))
 
     def shortened(found):
         live = set(found.project_ids or ()) - {row.id for row in deleted.all()}
         return made(found._replace(project_ids=sorted(live)))
 
-    monkeypatch.setattr(identity, "_bot", shortened)
+    monkeypatch.setattr(authentication, "_bot", shortened)
 
 
 def a_bot_is_a_user_like_any_other(monkeypatch):

@@ -1,8 +1,8 @@
 """REST endpoints of login, first-run setup and users."""
 
 from app.accounts import login, setup, users
+from app.accounts.authentication import COOKIE
 from app.accounts.builders import human_json, user_json
-from app.accounts.identity import COOKIE
 from app.accounts.login import LoginStep
 from app.accounts.schemas import (
     ChangePasswordBody,

@@ -9,7 +9,7 @@ import hmac
 import orjson
 from flask import Request, Response
 
-from app.accounts import identity
+from app.accounts import authentication
 from app.config import Settings
 from app.core.clock import MINUTE_MS, now_ms
 from app.http.current import current_settings
@@ -45,7 +45,7 @@ def report(request: Request, response: Response) -> None:
     forwarded = ",".join(request.headers.getlist("X-Forwarded-For"))
     response.headers[ARRIVED] = orjson.dumps(
         {
-            "client": identity.peer(request).address,
+            "client": authentication.peer(request).address,
             "forwarded": [hop.strip() for hop in forwarded.split(",") if hop.strip()],
             "trusted": settings.trusted_proxies,
         }

@@ -5,8 +5,8 @@ from typing import Any
 from flask import Blueprint, Response, g, request
 
 from app.accounts import login, messages, passkey_login, passkeys, personal, sessions, setup, users
+from app.accounts.authentication import COOKIE
 from app.accounts.builders import user_json
-from app.accounts.identity import COOKIE
 from app.accounts.login import LoginStep
 from app.accounts.models import User
 from app.accounts.passkey_schemas import PasskeyLogin

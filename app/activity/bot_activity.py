@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import case, func, select
 
-from app.accounts import identity
+from app.accounts import authentication
 from app.accounts.models import User, UserType
 from app.activity import messages
 from app.activity.service import OK, events_json, invocation_json, list_invocations
@@ -105,7 +105,7 @@ class Work:
 @operation(Access.HUMAN)
 def test_access(actor: Actor, bot_id: str, reference: str) -> Tested:
     """Whether a bot sees and may change a ticket, a project (by key) or a wiki page (by slug)."""
-    bot, is_accepted = identity.bot_as_actor(bot_id)
+    bot, is_accepted = authentication.bot_as_actor(bot_id)
     what, see, write = _checks(actor, bot, reference.strip())
     if not is_accepted:
         out = Verdict(False, messages.NO_ACTIVE_TOKEN)

@@ -1,4 +1,4 @@
-"""The current request, its body and identity, the application and ``g``, without Flask's proxies.
+"""The current request, its body, the application and ``g``, without Flask's proxies.
 
 A proxy takes a microsecond for each access, and a request has dozens. Outside a request or an
 application these raise RuntimeError, as Flask does.
@@ -18,8 +18,8 @@ from app.core.errors import RequestTooLarge
 # The limit of bodies on what needs no login.
 PUBLIC_BYTES = 64 * 1024
 _MAX_DRAINED_BYTES = 256 * 1024
-# The extension of the application that is its Identity.
-IDENTITY = "docket_identity"
+# The extension of the application that is its Authentication.
+AUTHENTICATION = "docket_authentication"
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 _application = cast("LocalProxy[Flask]", current_app)
@@ -28,7 +28,7 @@ _g = cast("LocalProxy[Any]", g)
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class Authentication:
     """How REST and the pages identify their callers; ``create_app`` passes it in."""
 
     # Whether the request carries a credential, valid or not.
@@ -51,9 +51,9 @@ def current_settings() -> Settings:
     return settings
 
 
-def current_identity() -> Identity:
-    identity: Identity = current_application().extensions[IDENTITY]
-    return identity
+def current_authentication() -> Authentication:
+    authentication: Authentication = current_application().extensions[AUTHENTICATION]
+    return authentication
 
 
 def current_request() -> Request:

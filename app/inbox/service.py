@@ -60,7 +60,7 @@ MAX_TICKETS_PER_KIND = 500
 # Events of a bot, its calls included, among which its claims are looked for.
 CLAIMS_AMONG = 2000
 EVENTS_PER_TICKET = 5
-# The last use of a token is written up to a minute late (``accounts/identity.py``).
+# The last use of a token is written up to a minute late (``accounts/authentication.py``).
 AT_WORK_MS = 2 * MINUTE_MS
 # Events that are not news to anyone.
 IGNORED = ("ticket.watcher_added", "ticket.watcher_removed")

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs
 import orjson
 from flask import Blueprint, Request, Response
 
-from app.accounts import failure_windows, identity, throttle
+from app.accounts import authentication, failure_windows, throttle
 from app.audit.service import record_refusal
 from app.core.actor import ANONYMOUS
 from app.core.errors import DomainError, NotFound, one_error
@@ -50,7 +50,7 @@ def receive(connection_id: str) -> Response:
         def work() -> str:
             # Again, as the secret, the bot or its projects may have changed.
             integration = _signed(connection_id, request, body)
-            state.actor = identity.acting_bot(integration.bot_user_id)
+            state.actor = authentication.acting_bot(integration.bot_user_id)
             return receiving.receive(state.actor, integration, event, body, content)
 
         outcome = run_write(work)
@@ -78,7 +78,7 @@ def _refusal(integration_id: str) -> NotFound:
     request = current_request()
     request.environ[FAILED] = True
     current_g().actor = ANONYMOUS
-    network = throttle.network_of(identity.peer(request).address)
+    network = throttle.network_of(authentication.peer(request).address)
     error.audit_if = failure_windows.claim_of(network, None)
     if error.audit_if is not None:
         error.audit_event = failure_windows.EVENT

@@ -31,7 +31,7 @@ from app.database import idempotency
 from app.database.session import reading, run_write, session
 from app.http.current import (
     PUBLIC_BYTES,
-    Identity,
+    Authentication,
     current_g,
     current_request,
     current_settings,
@@ -58,18 +58,18 @@ HEALTHY = Rendered(200, b'{"status":"ok"}\n')
 READY = Rendered(200, b'{"status":"ready","db":"ok","settings_loaded":true}\n')
 
 
-def dispatch(route: Route, identity: Identity, **path: str) -> Response:
+def dispatch(route: Route, authentication: Authentication, **path: str) -> Response:
     """Answer one request for this route."""
     settings, request, context = current_settings(), current_request(), current_g()
-    _begin(identity, route.operation_id)
-    if route.access is not Access.PUBLIC and not identity.presented(request):
+    _begin(authentication, route.operation_id)
+    if route.access is not Access.PUBLIC and not authentication.presented(request):
         raise Unauthenticated
     limit = settings.max_request_bytes
     if route.access is Access.PUBLIC:
         limit = min(limit, PUBLIC_BYTES)
     has_raw = route.writes and not route.takes_file
     raw = read_body(request, limit) if has_raw else b""
-    exchange = Exchange(route, identity, settings, request, path, raw)
+    exchange = Exchange(route, authentication, settings, request, path, raw)
     try:
         if route.downloads:
             return send(request, exchange.download())
@@ -91,26 +91,26 @@ def dispatch(route: Route, identity: Identity, **path: str) -> Response:
     return response
 
 
-def _begin(identity: Identity, operation_id: str) -> None:
+def _begin(authentication: Authentication, operation_id: str) -> None:
     context = current_g()
     context.operation_id = operation_id
     context.actor = ANONYMOUS
-    identity.precheck(current_request())
+    authentication.precheck(current_request())
 
 
-def check_credentials(identity: Identity, operation_id: str) -> None:
+def check_credentials(authentication: Authentication, operation_id: str) -> None:
     """Refuse a wrong API key at an address that is public.
 
     A session is not looked up: an expired one counts as anonymous. Raises AmbiguousCredentials and
     InvalidCredentials.
     """
     request, context = current_request(), current_g()
-    _begin(identity, operation_id)
+    _begin(authentication, operation_id)
     if "X-API-Key" not in request.headers:
         return
     try:
         with reading():
-            context.actor = identity.resolve(request)
+            context.actor = authentication.resolve(request)
     except DomainError as error:
         record_refusal(context.actor, error, operation_id)
         raise
@@ -121,7 +121,7 @@ class Exchange:
     """One request and its answer; ``run`` may repeat its work after a conflict of transactions."""
 
     route: Route
-    identity: Identity
+    authentication: Authentication
     settings: Settings
     request: Request
     path: dict[str, str]
@@ -196,7 +196,7 @@ class Exchange:
     def _call(self, *, is_whole: bool = True) -> Call:
         """Check credentials, kind of actor and form, in this order; ``is_whole``: with the body."""
         route, request = self.route, self.request
-        actor = current_g().actor = self.identity.resolve(request)
+        actor = current_g().actor = self.authentication.resolve(request)
         route.calls.admit(actor)
         takes_deleted = route.query is not None and issubclass(route.query, fields.DeletedQuery)
         if actor.is_bot and takes_deleted and request.args.get("include_deleted") == "true":
@@ -211,7 +211,7 @@ class Exchange:
             body=self._body() if is_whole else {},
             query=query,
             if_match=request.headers.get("If-Match") if route.if_match else None,
-            peer=self.identity.peer(request),
+            peer=self.authentication.peer(request),
             prepared=self.prepared,
         )
 
@@ -295,14 +295,14 @@ def readyz() -> Response:
     return respond(READY)
 
 
-def blueprint(registry: Registry, identity: Identity) -> Blueprint:
+def blueprint(registry: Registry, authentication: Authentication) -> Blueprint:
     """One rule per route."""
     api = Blueprint("api", __name__, url_prefix="/api/v1")
     for route in registry.routes.values():
         api.add_url_rule(
             route.rule,
             endpoint=route.operation_id.replace(".", "_"),
-            view_func=partial(dispatch, route, identity),
+            view_func=partial(dispatch, route, authentication),
             methods=[route.method],
             provide_automatic_options=False,
         )

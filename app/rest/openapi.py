@@ -10,7 +10,7 @@ from flask import Blueprint, Response, request
 
 from app.config import Settings
 from app.core.etag import matches
-from app.http.current import Identity
+from app.http.current import Authentication
 from app.rest import operations, refusals
 from app.rest.components import PAGE, Components, add_event_payloads
 from app.rest.dispatch import check_credentials
@@ -66,7 +66,7 @@ Every response has `X-Request-Id`. Every error has the body `Error`; clients swi
 """
 
 
-def blueprint(registry: Registry, settings: Settings, identity: Identity) -> Blueprint:
+def blueprint(registry: Registry, settings: Settings, authentication: Authentication) -> Blueprint:
     """The document, which is public, and the renderers where they are enabled."""
 
     # Built at the first request: it takes 0.1 s, and few servers are asked for it.
@@ -79,7 +79,7 @@ def blueprint(registry: Registry, settings: Settings, identity: Identity) -> Blu
 
     @api.get("/openapi.json", provide_automatic_options=False)
     def openapi_json() -> Response:
-        check_credentials(identity, "openapi")
+        check_credentials(authentication, "openapi")
         content, tag = built()
         headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
         tags = request.headers.get("If-None-Match")

@@ -10,7 +10,7 @@ from datetime import date, timedelta
 import click
 from sqlalchemy import select
 
-from app.accounts.identity import bot_as_actor
+from app.accounts.authentication import bot_as_actor
 from app.accounts.models import BotMode, User, UserType
 from app.audit.models import AuditEvent
 from app.bots import service as bots

@@ -18,7 +18,7 @@ from typing import IO, TypeVar
 import orjson
 from flask import Flask, Request
 
-from app.accounts import identity, throttle
+from app.accounts import authentication, throttle
 from app.config import Settings
 from app.core import ids
 from app.core.errors import DomainError, RateLimited, Unavailable
@@ -127,7 +127,7 @@ class Application:
         """The body of a request; raises ClientLeft."""
         count_slow = partial(self._count_slow, environ)
         # Without a credential the file would be refused, so it is not received.
-        if not (is_upload(environ) and identity.presented(Request(environ))):
+        if not (is_upload(environ) and authentication.presented(Request(environ))):
             return await receive_body(receive, self._body_limit, count_slow)
         try:
             with self._limits.file_upload(self._client(environ)):
@@ -219,7 +219,7 @@ class Application:
     def _client(self, environ: Environ) -> str:
         """The client's address behind the trusted proxies, or its network."""
         with self._app.app_context():
-            return throttle.network_of(identity.peer(Request(environ)).address)
+            return throttle.network_of(authentication.peer(Request(environ)).address)
 
 
 def _run_isolated(lane: Lane, work: Callable[[], T]) -> T:

@@ -10,7 +10,7 @@ from werkzeug.routing import BaseConverter
 
 from app.core.errors import DomainError
 from app.core.ids import DISPLAY_ID_PATTERN
-from app.http.current import IDENTITY, Identity
+from app.http.current import AUTHENTICATION, Authentication
 from app.web import assets, errors, filters, render, texts
 
 
@@ -19,7 +19,10 @@ class DisplayId(BaseConverter):
 
 
 def install(
-    app: Flask, identity: Identity, pages: Sequence[Blueprint], linker: texts.LinkResolver
+    app: Flask,
+    authentication: Authentication,
+    pages: Sequence[Blueprint],
+    linker: texts.LinkResolver,
 ) -> Callable[[DomainError], Response]:
     """Install the pages and what they share; returns the function that shows errors."""
     app.url_map.converters["display_id"] = DisplayId
@@ -27,7 +30,7 @@ def install(
     filters.install(app)
     render.install(app)
     texts.install(app, linker)
-    app.extensions[IDENTITY] = identity
+    app.extensions[AUTHENTICATION] = authentication
     for blueprint in pages:
         app.register_blueprint(blueprint)
     return errors.show_error

@@ -14,7 +14,7 @@ from flask.globals import app_ctx
 
 from app.core.actor import Actor
 from app.database.session import reading
-from app.http.current import current_identity, current_request
+from app.http.current import current_authentication, current_request
 from app.http.flask_app import STREAMED
 from app.web.guard import actor
 
@@ -48,11 +48,11 @@ def streamed(pieces: Iterator[bytes], mimetype: str, name: str) -> Response:
 
 def _guarded(pieces: Iterator[bytes], request: Request, reader: Actor) -> Iterator[bytes]:
     """The pieces; raises Ended once the session or the time is over."""
-    identity = current_identity()
+    authentication = current_authentication()
     deadline = time.monotonic() + DEADLINE_SECONDS
     while True:
         with reading():
-            current = identity.resolve(request)
+            current = authentication.resolve(request)
         if current.user_id != reader.user_id or time.monotonic() > deadline:
             raise Ended
         piece = next(pieces, None)

@@ -18,8 +18,8 @@ from app.database.session import reading, run_write
 from app.http.current import (
     PUBLIC_BYTES,
     SAFE_METHODS,
+    current_authentication,
     current_g,
-    current_identity,
     current_request,
 )
 from app.http.flask_app import add_missing
@@ -45,21 +45,21 @@ PAGE_HEADERS = {
 def admit() -> None:
     """Find the actor of the page that is asked for, and refuse what pages do not take."""
     request, state = current_request(), current_g()
-    identity = current_identity()
+    authentication = current_authentication()
     state.operation_id = request.endpoint
     view = current_app.view_functions[request.endpoint or ""]
     is_public = getattr(view, "is_public", False)
     if is_public:
         request.max_content_length = request.max_form_memory_size = PUBLIC_BYTES
     _refuse_nul(request)
-    identity.precheck(request)
-    if request.method not in SAFE_METHODS and identity.cross_site(request):
+    authentication.precheck(request)
+    if request.method not in SAFE_METHODS and authentication.cross_site(request):
         raise Forbidden("cross_site_request")
     if is_public and not getattr(view, "wants_actor", False):
         return
     try:
         with reading():
-            state.actor = identity.resolve(request)
+            state.actor = authentication.resolve(request)
     except DomainError as error:
         record_refusal(actor(), error, request.endpoint or "")
         raise
@@ -125,14 +125,14 @@ def find_reader() -> None:
     state = current_g()
     if state.actor.user_id is not None:
         return
-    identity = current_identity()
+    authentication = current_authentication()
     with suppress(DomainError, DBAPIError), reading():
-        found = identity.resolve(request)
+        found = authentication.resolve(request)
         state.actor = found if found.is_human else state.actor
 
 
 def peer() -> Peer:
-    return current_identity().peer(request)
+    return current_authentication().peer(request)
 
 
 def write(work: Callable[[Actor], Result]) -> Result:
@@ -141,10 +141,10 @@ def write(work: Callable[[Actor], Result]) -> Result:
     A refusal is recorded after the rollback and raised again. Raises Unauthenticated if the session
     has ended.
     """
-    identity = current_identity()
+    authentication = current_authentication()
 
     def authenticated_work() -> Result:
-        current = identity.resolve(request)
+        current = authentication.resolve(request)
         if not current.is_human:
             raise Unauthenticated
         return work(current)

@@ -3,7 +3,7 @@
 import pytest
 from flask import request
 
-from app.accounts import identity
+from app.accounts import authentication
 from tests.accounts.helpers import (
     API,
     PASSWORD,
@@ -184,4 +184,4 @@ def test_forwarded_address_counts_as_far_as_proxies_are_trusted(
     setting("trusted_proxies", proxies)
     headers = {"X-Forwarded-For": forwarded} if forwarded else {}
     with app.test_request_context(headers=headers, environ_base={"REMOTE_ADDR": "10.0.0.1"}):
-        assert identity.peer(request).address == counted
+        assert authentication.peer(request).address == counted

@@ -1,8 +1,8 @@
 import pytest
 from sqlalchemy import update
 
-from app.accounts import credentials, identity
-from app.accounts import identity as traces
+from app.accounts import authentication, credentials
+from app.accounts import authentication as traces
 from app.accounts.models import BotToken
 from app.core.clock import HOUR_MS, MINUTE_MS, now_ms
 from tests.accounts.helpers import (
@@ -180,5 +180,5 @@ def test_bot_can_do_nothing_without_a_token(app, admin, client):
     bot, _ = new_bot(admin)
     client.set_cookie("app_session", bot["active_token"]["prefix"])
     assert error(client.get(f"{API}/auth/me")) == (401, "auth.unauthenticated")
-    assert identity.KEY_HEADER == "X-API-Key"
+    assert authentication.KEY_HEADER == "X-API-Key"
     assert "auth.bot.failure" not in event_types(app)

@@ -5,7 +5,7 @@ import pytest
 from flask import request
 from sqlalchemy import select
 
-from app.accounts import credentials, identity
+from app.accounts import authentication, credentials
 from app.accounts.models import BotToken
 from app.database.session import reading, session, transaction
 from tests.accounts.helpers import (
@@ -199,7 +199,7 @@ def test_end_of_a_credential_waits_for_the_writes_it_allowed(app, admin, end):
 
     def write_slowly():
         with app.test_request_context(headers=key_of(token)), transaction():
-            assert identity.resolve(request).user_id == bot["id"]
+            assert authentication.resolve(request).user_id == bot["id"]
             judged.set()
             assert not go_on.wait(0.3)
             order.append("written")

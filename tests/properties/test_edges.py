@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from urllib3.util import parse_url
 
-from app.accounts import identity
+from app.accounts import authentication
 from app.core.errors import InvalidField
 from app.webhooks import rules
 from app.webhooks.connecting import may_connect
@@ -31,7 +31,7 @@ def seen(hops, trusted, tmp):
     APP.config["SETTINGS"] = replace(settings_for("sqlite://", tmp), trusted_proxies=trusted)
     headers = [("X-Forwarded-For", ", ".join(hops))] if hops else []
     with APP.test_request_context(headers=headers, environ_base={"REMOTE_ADDR": PEER}):
-        return identity.peer(request).address
+        return authentication.peer(request).address
 
 
 @given(HOPS, st.lists(ADDRESSES, min_size=3, max_size=3), st.integers(0, 3))

@@ -7,7 +7,7 @@ from typing import Any
 from flask import Flask
 from sqlalchemy import select
 
-from app.accounts.identity import bot_as_actor
+from app.accounts.authentication import bot_as_actor
 from app.core.actor import Actor, ActorKind
 from app.core.errors import DomainError
 from app.database.session import reading, run_write, session
