@@ -3,8 +3,8 @@
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.axe import findings_in_both
 from tests.browser.seed import PASSWORD
-from tests.browser.test_accessibility import findings_in_both
 from tests.browser.test_session import DRAFTS
 
 

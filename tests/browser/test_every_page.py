@@ -2,18 +2,47 @@
 
 import pytest
 
-from tests.browser.conftest import PHONE
-from tests.browser.test_accessibility import JUDGE, findings_in_both
+from tests.browser.axe import AXE, findings_in_both
 from tests.screenshots.__main__ import OPENED, PAGES
 from tests.screenshots.sample import DOORS
 from tests.screenshots.staged import STAGED
 
-# What a narrow screen makes scroll.
-NARROW = {
-    "runOnly": {"type": "rule", "values": ["landmark-unique", "scrollable-region-focusable"]},
-    "resultTypes": ["violations"],
+# What a narrow screen makes scroll is reached by key.
+NARROW = """() => axe.run(document, {
+    runOnly: { type: "rule", values: ["landmark-unique", "scrollable-region-focusable"] },
+    resultTypes: ["violations"],
+}).then(({ violations }) => violations.flatMap(one => one.nodes.map(node => one.id + node.html)))"""
+# What one would press or read first, and cannot see the end of.
+CUT_OFF = """() => [...document.querySelectorAll(
+        "main :is(a, button, input, select, textarea, h1)")]
+    .filter(one => !one.closest(".board, .filters, .side-nav") && one.checkVisibility())
+    .filter(one => one.getBoundingClientRect().right > document.body.clientWidth + 1)
+    .map(one => one.outerHTML.slice(0, 120))"""
+STATUS = {"error": 404, "ticket-deleted": 410, "wiki-missing": 404, "ticket-missing": 404}
+# Pages that look like one with a picture, but for a part.
+MORE = {
+    "board-by-epic": "/projects/DEMO/board?group=epic",
+    "board-by-label": "/projects/DEMO/board?group=label",
+    "board-by-priority": "/projects/DEMO/board?group=priority&priority=low",
+    "list-filtered": "/projects/DEMO/tickets?priority=low",
+    "ticket-new-anywhere": "/tickets/new",
+    "ticket-missing": "/tickets/DEMO-99",
+    "ticket-edit-title": "/tickets/DEMO-2/fields/title",
+    "ticket-edit-parent": "/tickets/DEMO-2/fields/parent",
+    "ticket-pick-due": "/tickets/DEMO-2/pick/due_date",
+    "bot-of-a-ticket": "/bots/bot-dev-1?reference=DEMO-2",
+    "search-empty": "/search",
+    "wiki-recent": "/projects/DEMO/wiki?view=recent",
+    "wiki-source": "/projects/DEMO/wiki/release-notes/history/1?as=source",
 }
-STATUS = {"error": 404, "ticket-deleted": 410, "wiki-missing": 404}
+MORE_OPENED = {
+    "open-body": ("/tickets/DEMO-2", "#edit-body"),
+    "open-parent": ("/tickets/DEMO-2", "#edit-parent"),
+    "open-relations": ("/tickets/DEMO-2", "#relations summary"),
+    "open-watchers": ("/tickets/DEMO-2", "#watchers summary"),
+    "open-dialog": ("/tickets/DEMO-2", "a[data-dialog] >> nth=0"),
+    "open-sample": ("/design", "[data-open='#sample-dialog']"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -23,40 +52,57 @@ def seeded(filled):
         yield made
 
 
-def narrow_findings(page):
-    found = page.evaluate(JUDGE, NARROW)
-    return [f"{one['id']}: {node['html'][:160]}" for one in found for node in one["nodes"]]
+@pytest.fixture(scope="module")
+def visiting(visiting):
+    """With axe on every page, which takes less than to send it there."""
+    visiting.page.add_init_script(AXE)
+    return visiting
+
+
+@pytest.fixture(scope="module")
+def device(visiting):
+    """What shows the same page on another screen."""
+    session = visiting.page.context.new_cdp_session(visiting.page)
+
+    def show(width, height, *, is_phone):
+        touch = {"enabled": is_phone, "maxTouchPoints": 1}
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": is_phone}
+        session.send("Emulation.setTouchEmulationEnabled", touch)
+        session.send("Emulation.setDeviceMetricsOverride", size)
+
+    return show
 
 
 def open_page(visitor, seeded, name):
     if name in STAGED:
         STAGED[name](visitor.page, seeded)
-    elif name in OPENED:
-        path, click = OPENED[name]
+    elif name in OPENED | MORE_OPENED:
+        path, click = (OPENED | MORE_OPENED)[name]
         visitor.go(path)
         visitor.page.click(click)
     else:
-        visitor.go(PAGES[name].format(**seeded.ids), STATUS.get(name, 200))
+        visitor.go((PAGES | MORE)[name].format(**seeded.ids), STATUS.get(name, 200))
     visitor.arrived()
 
 
-@pytest.mark.parametrize("name", [*OPENED, *STAGED])
+@pytest.mark.parametrize("name", [*OPENED, *MORE_OPENED, *STAGED])
 def test_what_opens_is_accessible_in_both_themes(visitor, seeded, name):
     open_page(visitor, seeded, name)
     assert findings_in_both(visitor.page) == []
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_is_accessible_in_both_themes_and_fits_a_phone(visitor, seeded, name):
+@pytest.mark.parametrize("name", [*PAGES, *MORE])
+def test_a_page_is_accessible_in_both_themes_and_fits_a_phone(visitor, seeded, device, name):
     open_page(visitor, seeded, name)
     assert findings_in_both(visitor.page) == []
     assert visitor.page.locator("h1").count() == 1
     assert visitor.overflow() <= 0
     wide = visitor.page.viewport_size
-    visitor.page.set_viewport_size(PHONE["viewport"])
     try:
-        # What scrolls on a narrow screen is reached by key.
-        assert narrow_findings(visitor.page) == []
-        assert visitor.overflow() == 0
+        for width in (390, 320):
+            device(width, 844, is_phone=True)
+            assert visitor.overflow() <= 0
+            assert visitor.page.evaluate(CUT_OFF) == []
+        assert visitor.page.evaluate(NARROW) == []
     finally:
-        visitor.page.set_viewport_size(wide)
+        device(**wide, is_phone=False)

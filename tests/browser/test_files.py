@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.axe import findings_in_both
 from tests.browser.browser_page import WIDE
-from tests.browser.test_accessibility import findings_in_both
 from tests.files.hostile import animation, picture
 
 # Puts a file into the clipboard of a paste, as a screenshot program does.

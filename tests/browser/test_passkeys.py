@@ -3,9 +3,9 @@
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.axe import findings_in_both
 from tests.browser.browser_page import WIDE, BrowserPage, watch
 from tests.browser.seed import PASSWORD
-from tests.browser.test_accessibility import findings_in_both
 
 DEVICE = {
     "protocol": "ctap2",

@@ -7,30 +7,6 @@ from playwright.sync_api import expect
 
 from tests.support.serving import until
 
-PAGES = (
-    "/",
-    "/projects",
-    "/projects/DEMO/board",
-    "/board",
-    "/tickets",
-    "/projects/DEMO/board?group=assignee",
-    "/projects/DEMO/tickets",
-    "/projects/DEMO/tickets?view=tree",
-    "/projects/DEMO/settings/states",
-    "/projects/DEMO/settings/labels",
-    "/projects/DEMO/settings/bots",
-    "/tickets/DEMO-2",
-    "/tickets/new?project=DEMO",
-    "/profile",
-    "/people",
-    "/bots",
-    "/bots/bot-dev-1",
-    "/audit",
-    "/audit/tools",
-    "/import",
-    "/export",
-)
-
 
 def test_the_bar_below_leads_everywhere(phone_visitor):
     bar, page = phone_visitor.page.locator(".bottom-bar"), phone_visitor.page
@@ -56,23 +32,6 @@ def test_the_bar_below_leads_everywhere(phone_visitor):
     expect(page).to_have_url(f"{phone_visitor.base}/")
     bar.get_by_role("link", name="Board").tap()
     expect(page).to_have_url(f"{phone_visitor.base}/board")
-
-
-# What one would press or read first, and cannot see the end of.
-CUT_OFF = """() => [...document.querySelectorAll(
-        "main :is(a, button, input, select, textarea, h1)")]
-    .filter(one => !one.closest(".board, .filters, .side-nav") && one.checkVisibility())
-    .filter(one => one.getBoundingClientRect().right > document.body.clientWidth + 1)
-    .map(one => one.outerHTML.slice(0, 120))"""
-
-
-@pytest.mark.parametrize("path", PAGES)
-def test_no_page_scrolls_sideways(phone_visitor, path):
-    phone_visitor.go(path)
-    for width in (390, 320):
-        phone_visitor.page.set_viewport_size({"width": width, "height": 844})
-        assert phone_visitor.overflow() <= 0
-        assert phone_visitor.page.evaluate(CUT_OFF) == []
 
 
 # Nothing of an element is outside of what is around it.

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_accessibility import findings_in_both
+from tests.browser.axe import findings_in_both
 
 # What the specification allows between the last key and the results.
 ALLOWED_MS = 100
@@ -34,9 +34,7 @@ def typed(wide, text):
     wide.page.keyboard.type(text)
 
 
-@pytest.mark.parametrize(
-    "path", ["/", "/projects/DEMO/board", "/tickets/DEMO-2", "/wiki", "/sticky-notes", "/search"]
-)
+@pytest.mark.parametrize("path", ["/projects/DEMO/board", "/tickets/DEMO-2", "/wiki", "/search"])
 def test_the_palette_opens_on_every_page(visitor, gates, path):
     visitor.go(path)
     visitor.press("Control+k")
@@ -82,9 +80,7 @@ def test_a_slash_opens_it_unless_it_is_typed(wide, gates):
 @pytest.mark.parametrize(
     ("text", "where"),
     [
-        ("demo-2", "/tickets/DEMO-2"),
         ("demo 2", "/tickets/DEMO-2"),
-        ("all gat", "/wiki/all-gates"),
         ("gates of d", "/projects/DEMO/wiki/gates-of-demo"),
         ("board in demo", "/projects/DEMO/board"),
         ("new ticket", "/tickets/new?project=DEMO"),
@@ -199,23 +195,18 @@ def test_without_a_script_search_is_a_form(plain, gates):
     expect(plain.page.locator("h1")).to_contain_text("ates")
 
 
-def test_search_is_accessible(wide, gates):
-    for path in ("/search", "/search?q=gate", "/search?q=zebra+x&type=ticket"):
-        wide.go(path)
-        assert findings_in_both(wide.page) == []
-        assert wide.page.locator("h1").count() == 1
-    typed(wide, "gate")
-    expect(wide.page.locator("#palette [role=option]")).to_have_count(9)
-    assert findings_in_both(wide.page) == []
-    wide.page.fill("#palette-q", "")
-    expect(wide.page.locator("#palette")).to_contain_text("My work")
-    assert findings_in_both(wide.page) == []
+# Pages of results and the empty palette are judged in test_every_page.py.
+def test_results_in_the_palette_are_accessible(visitor, gates):
+    visitor.go("/search?q=zebra+x&type=ticket")
+    typed(visitor, "gate")
+    expect(visitor.page.locator("#palette [role=option]")).to_have_count(9)
+    assert findings_in_both(visitor.page) == []
 
 
 @pytest.mark.parametrize("width", [390, 320])
 def test_on_a_phone_everything_can_be_touched(phone, gates, width):
     phone.page.set_viewport_size({"width": width, "height": 844})
-    for path in ("/search?q=gate", "/search?q=" + "w" * 200, "/projects/DEMO/board"):
+    for path in ("/search?q=" + "w" * 200, "/projects/DEMO/board"):
         phone.go(path)
         # The numbers in the header come after the page.
         phone.page.wait_for_load_state("networkidle")

@@ -10,8 +10,8 @@ from playwright.sync_api import expect
 
 from app.accounts import totp
 from app.mail.writing import Letter, Line, Section
+from tests.browser.axe import findings
 from tests.browser.seed import PASSWORD
-from tests.browser.test_accessibility import findings
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
 

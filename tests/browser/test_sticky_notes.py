@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_accessibility import findings_in_both
+from tests.browser.axe import findings_in_both
 
 WALL = "/projects/DEMO/sticky-notes"
 
@@ -31,15 +31,10 @@ def seeded(seeded):
 
 
 # The pages of one note are judged in test_every_page.py.
-def test_a_wall_is_accessible(visitor):
-    visitor.go(WALL)
-    assert findings_in_both(visitor.page) == []
-    assert visitor.page.locator("h1").count() == 1
-    assert visitor.overflow() <= 0
-
-
-def test_an_open_dialog_and_editor_are_accessible(wide, seeded):
+def test_a_wall_a_dialog_and_an_editor_are_accessible(wide, seeded):
     wide.go(WALL)
+    assert findings_in_both(wide.page) == []
+    assert wide.overflow() <= 0
     wide.page.click(f"#convert-{seeded.ids['note']}")
     expect(wide.page.locator("#dialog")).to_be_visible()
     assert findings_in_both(wide.page) == []

@@ -6,8 +6,8 @@ import threading
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.axe import findings, findings_in_both
 from tests.browser.seed import seed
-from tests.browser.test_accessibility import findings, findings_in_both
 from tests.support.forking import FORKED
 from tests.support.receiver import receiving
 from tests.support.serving import serving, until

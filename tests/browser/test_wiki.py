@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_accessibility import findings, findings_in_both
+from tests.browser.axe import findings
 
 WIKI = "/projects/DEMO/wiki"
 
@@ -33,45 +33,6 @@ def seeded(seeded):
         as_bot=True,
     )
     return seeded
-
-
-PAGES = (
-    "/wiki",
-    WIKI,
-    f"{WIKI}?view=recent",
-    f"{WIKI}/setup-guide",
-    f"{WIKI}/setup-guide/edit",
-    f"{WIKI}/crowded/history",
-    f"{WIKI}/crowded/history/1",
-    f"{WIKI}/crowded/history/1?as=source",
-    f"{WIKI}/crowded/diff",
-    f"{WIKI}/crowded/diff?view=split",
-    f"{WIKI}/crowded/delete",
-    f"{WIKI}/new",
-    "/wiki/broken-links",
-)
-
-
-# The others are judged in test_every_page.py.
-@pytest.mark.parametrize(
-    "path", [one for one in PAGES if "view=recent" in one or "as=source" in one]
-)
-def test_a_page_of_the_wiki_is_accessible(visitor, path):
-    visitor.go(path)
-    assert findings_in_both(visitor.page) == []
-    assert visitor.page.locator("h1").count() >= 1
-    assert visitor.overflow() <= 0
-
-
-def test_a_page_that_is_missing_is_accessible(visitor):
-    visitor.go(f"{WIKI}/nope", 404)
-    assert findings_in_both(visitor.page) == []
-
-
-@pytest.mark.parametrize("path", PAGES)
-def test_a_page_of_the_wiki_fits_a_phone(phone_visitor, path):
-    phone_visitor.go(path)
-    assert phone_visitor.overflow() <= 0
 
 
 def test_a_link_is_completed_by_keys(wide):

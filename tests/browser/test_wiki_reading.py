@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_accessibility import findings_in_both
+from tests.browser.axe import findings_in_both
 
 LONG = "x" * 300
 
