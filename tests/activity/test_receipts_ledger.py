@@ -18,7 +18,7 @@ from tests.support.cast import Caller
 from tests.support.sizes import IS_LONG
 from tests.support.story import events, make_ticket, ok
 
-BOTS, TICKETS, STEPS = (32, 300, 12_000) if IS_LONG else (5, 6, 150)
+BOTS, TICKETS, STEPS = (32, 300, 12_000) if IS_LONG else (5, 6, 110)
 PRIORITIES = ("low", "medium", "high", "urgent")
 CERTAIN = ("read", "outdated", "partly_read", "not_read")
 
@@ -317,8 +317,8 @@ def _storm(app, cast, monkeypatch):
     return Storm(app, cast, monkeypatch)
 
 
-def run(storm, weights):
-    for _ in range(STEPS):
+def run(storm, weights, steps=STEPS):
+    for _ in range(steps):
         (name,) = storm.random.choices(list(weights), list(weights.values()))
         getattr(storm, name)(storm.random.choice(storm.readers), storm.random.choice(storm.tickets))
 
@@ -329,11 +329,6 @@ def test_receipts_of_one_process_are_what_the_ledger_says(storm):
     assert all(storm.seen[status] for status in CERTAIN), storm.seen
 
 
-def test_receipts_of_two_processes_are_never_wrong(storm):
-    run(storm, WEIGHTS | PROCESSES)
-    assert all(storm.seen.values()), storm.seen
-
-
 def test_receipts_are_known_once_processes_have_answered(storm):
     storm.answers = True
     run(storm, WEIGHTS | PROCESSES)
@@ -341,6 +336,7 @@ def test_receipts_are_known_once_processes_have_answered(storm):
     assert storm.seen["unknown"] <= sum(storm.seen.values()) // 50, storm.seen
 
 
-def test_receipts_after_kills_are_never_wrong(storm):
-    run(storm, WEIGHTS | PROCESSES | {"kill": 1})
+def test_receipts_of_two_processes_are_never_wrong_also_after_kills(storm):
+    run(storm, WEIGHTS | PROCESSES, STEPS // 2)
+    run(storm, WEIGHTS | PROCESSES | {"kill": 2}, STEPS // 2)
     assert all(storm.seen.values()), storm.seen

@@ -146,7 +146,7 @@ def test_one_process_at_a_time(app, log: Log):
         assert checkpointing.make(log.settings, commit_wait_ms=-HOUR_MS) is None
 
 
-COPIES = 1_000 if IS_LONG else 2 * len(TAMPERING)
+COPIES = 1_000 if IS_LONG else len(TAMPERING)
 
 
 def test_every_kind_of_tampering_is_found_and_the_first_bad_event_named(log: Log):
@@ -176,12 +176,9 @@ def test_who_rewrites_with_the_key_is_told_by_the_file_alone(log: Log):
     )
 
 
-def test_a_purged_tool_call_changes_nothing(log: Log):
+def test_a_purged_tool_call_and_a_torn_last_line_of_the_file_are_no_tampering(log: Log):
     log.run("UPDATE audit_events SET tool_invocation_log_id = ?", ids.new_id())
     assert log.verdict().is_good
-
-
-def test_a_torn_last_line_of_the_file_is_passed_over(log: Log):
     with log.file.open("ab") as stream:
         stream.write(b'{"sequence": 7, "ha')
     assert log.verdict().is_good

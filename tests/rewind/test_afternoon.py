@@ -21,7 +21,7 @@ from tests.support.sizes import IS_LONG
 
 # REWIND=full takes the size that is promised.
 IS_FULL = os.environ.get("REWIND") == "full"
-BY_BOT, BY_PEOPLE = (10_000, 5_000) if IS_FULL else (300, 150) if IS_LONG else (120, 60)
+BY_BOT, BY_PEOPLE = (10_000, 5_000) if IS_FULL else (300, 150) if IS_LONG else (70, 35)
 
 
 def person(caller):
@@ -119,7 +119,8 @@ def test_what_people_wrote_last_stands_and_all_else_is_as_before(app, cast, make
 
 
 def test_a_rewind_that_is_killed_goes_on(app, cast, make, tmp_path):
-    afternoon, scope = make(seed=4)
+    # Enough for several commits.
+    afternoon, scope = make(max(BY_BOT, 120), max(BY_PEOPLE, 60), seed=4)
     with app.app_context():
         before = known = event_ids()
         for number in (1, 2):

@@ -143,7 +143,7 @@ def indexed(app, monkeypatch):
 
 
 @settings(
-    max_examples=400 if IS_LONG else 12,
+    max_examples=400 if IS_LONG else 8,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
     deadline=None,
 )

@@ -21,7 +21,7 @@ from app.undo.service import undo_event
 from tests.support.story import events, make_label, make_ticket, ok
 from tests.tickets.test_concurrency import at_once
 
-ROUNDS = 8
+ROUNDS = 4
 
 
 @pytest.fixture
