@@ -48,6 +48,12 @@ def modules() -> dict[str, ast.Module]:
     }
 
 
+@cache
+def nodes() -> dict[str, list[ast.AST]]:
+    """Every node of each module: to walk all of them takes a second."""
+    return {path: list(ast.walk(tree)) for path, tree in modules().items()}
+
+
 def lines() -> int:
     """The lines of app."""
     return sum(len((ROOT / path).read_text().splitlines()) for path in modules())
@@ -73,16 +79,16 @@ def core_modules() -> list[str]:
 
 def private_names() -> list[str]:
     """Where a name is used that a library keeps for itself."""
-    return [found for path, tree in modules().items() for found in _private_names(path, tree)]
+    return [found for path in modules() for found in _private_names(path)]
 
 
 def _is_private(name: str) -> bool:
     return name.startswith("_") and not name.startswith("__") and name not in {"_", *DOCUMENTED}
 
 
-def _private_names(path: str, tree: ast.Module) -> Iterator[str]:
+def _private_names(path: str) -> Iterator[str]:
     ours = _own_names()
-    for node in ast.walk(tree):
+    for node in nodes()[path]:
         if isinstance(node, ast.Attribute) and _is_private(node.attr) and node.attr not in ours:
             yield f"{path}:{node.lineno} {node.attr}"
         if isinstance(node, ast.ImportFrom) and not (node.module or "").startswith("app"):
@@ -96,16 +102,18 @@ def _private_names(path: str, tree: ast.Module) -> Iterator[str]:
 
 def _overridden(path: str, node: ast.ClassDef) -> Iterator[str]:
     """Private methods of a class of a library that this one replaces."""
-    if not node.bases:
+    ours = {
+        one.name for one in node.body if isinstance(one, ast.FunctionDef) and _is_private(one.name)
+    }
+    if not node.bases or not ours:
         return
     module = __import__(path.removesuffix(".py").replace("/", "."), fromlist=["_"])
     made = getattr(module, node.name, None)
     if not isinstance(made, type):
         return
     libraries = [base for base in made.__mro__[1:] if not base.__module__.startswith("app")]
-    ours = {one.name for one in node.body if isinstance(one, ast.FunctionDef)}
     for name in ours:
-        if _is_private(name) and any(name in vars(base) for base in libraries):
+        if any(name in vars(base) for base in libraries):
             yield name
 
 
@@ -113,8 +121,8 @@ def _overridden(path: str, node: ast.ClassDef) -> Iterator[str]:
 def _own_names() -> frozenset[str]:
     """Every name that app itself defines or assigns."""
     found = set()
-    for tree in modules().values():
-        for node in ast.walk(tree):
+    for tree in nodes().values():
+        for node in tree:
             match node:
                 case (
                     ast.FunctionDef(name=name)
@@ -151,8 +159,8 @@ def undeclared_imports() -> list[str]:
         for one in (*project["dependencies"], *chain(*project["optional-dependencies"].values()))
     }
     imported = set()
-    for tree in modules().values():
-        for node in ast.walk(tree):
+    for tree in nodes().values():
+        for node in tree:
             if isinstance(node, ast.Import):
                 imported.update(one.name.partition(".")[0] for one in node.names)
             elif isinstance(node, ast.ImportFrom) and node.module:
@@ -172,8 +180,8 @@ def _normal(name: str) -> str:
 def class_names_twice() -> dict[str, list[str]]:
     """Names that more than one class of app has, and where."""
     found: dict[str, list[str]] = {}
-    for path, tree in modules().items():
-        for node in ast.walk(tree):
+    for path, tree in nodes().items():
+        for node in tree:
             # marshmallow names the options of a schema Meta.
             if isinstance(node, ast.ClassDef) and node.name != "Meta":
                 found.setdefault(node.name, []).append(path)
@@ -183,8 +191,8 @@ def class_names_twice() -> dict[str, list[str]]:
 def banned_names() -> list[str]:
     """Modules and names that app defines with a word that is not the field's."""
     found = [path for path in modules() if _words(Path(path).stem) & BANNED]
-    for path, tree in modules().items():
-        for node in ast.walk(tree):
+    for path, tree in nodes().items():
+        for node in tree:
             name = _defined(node)
             if name and _words(name) & BANNED:
                 found.append(f"{path}:{getattr(node, 'lineno', 0)} {name}")

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html import unescape
 
-from tests.house.counts import ROOT, modules
+from tests.house.counts import ROOT, nodes
 
 JINJA = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 TAG = re.compile(r"<[^<>]*>")
@@ -109,9 +109,9 @@ def _without_tag(tag: re.Match[str]) -> str:
 
 
 def _of_python() -> Iterator[Text]:
-    for path, tree in modules().items():
-        skipped = {id(part) for node in ast.walk(tree) for part in _unseen(node)}
-        for node in ast.walk(tree):
+    for path, tree in nodes().items():
+        skipped = {id(part) for node in tree for part in _unseen(node)}
+        for node in tree:
             text = _value(node) if id(node) not in skipped else ""
             if _is_prose(text):
                 yield Text(path, node.lineno, _plain(text))  # type: ignore[attr-defined]
@@ -121,10 +121,10 @@ def out_of_place() -> list[Text]:
     """Messages in Python that do not stand in a module of messages."""
     found = []
     errors = _errors()
-    for path, tree in modules().items():
+    for path, tree in nodes().items():
         if path.endswith(f"/{MESSAGES}") or path.startswith(OF_NO_MESSAGES):
             continue
-        for node in ast.walk(tree):
+        for node in tree:
             for said in _said(node, SAYING | errors):
                 text = _value(said)
                 fixed = re.sub(r"\{[^{}]*\}", "", text)
@@ -138,8 +138,8 @@ def _errors() -> set[str]:
     """The names of all classes that derive from one of ERRORS."""
     derived = {
         node.name: {ast.unparse(base).rpartition(".")[2] for base in node.bases}
-        for tree in modules().values()
-        for node in ast.walk(tree)
+        for tree in nodes().values()
+        for node in tree
         if isinstance(node, ast.ClassDef)
     }
     errors: set[str] = set()
