@@ -29,8 +29,9 @@ from tests.support.story import make_ticket, ok
 
 
 @pytest.fixture
-def flusher(app):
-    """A thread that flushes, begun when called."""
+def flusher(app, monkeypatch):
+    """A thread that flushes, begun when called; in tests after a shorter delay."""
+    monkeypatch.setattr(flushing.index, "flush_delay_seconds", lambda: 0.05)
     begun = []
 
     def begin():
