@@ -16,6 +16,7 @@ from tests.accounts.helpers import (
     only,
     try_login,
 )
+from tests.support.cases import cases
 
 CHANGE = f"{API}/auth/change-password"
 ME = f"{API}/auth/me"
@@ -50,8 +51,8 @@ def test_change_is_recorded_without_a_password(app, admin):
     assert event.actor_user_id == event.target_id == admin.get(ME).json["id"]
 
 
-@pytest.mark.parametrize(
-    ("fields", "refusal"),
+@cases(
+    "fields, refusal",
     [
         ({"current_password": NEW}, (400, "auth.current_password_invalid")),
         ({"current_password": ""}, (400, "auth.current_password_invalid")),

@@ -21,6 +21,7 @@ from tests.accounts.helpers import (
     try_login,
     write,
 )
+from tests.support.cases import cases
 
 ME = f"{API}/auth/me"
 STATUS = f"{API}/setup/status"
@@ -64,10 +65,11 @@ TABLE = {
 def carrying(app, admin):
     """A function that makes a caller with these credentials: its client and its headers."""
 
+    _, valid = new_bot(admin, "bot-test-1")
+    bot, revoked = new_bot(admin, "bot-test-2")
+    assert admin.post(f"{API}/bots/{bot['id']}/tokens/revoke").status_code == 204
+
     def make(cookie, key):
-        _, valid = new_bot(admin, "bot-test-1")
-        bot, revoked = new_bot(admin, "bot-test-2")
-        assert admin.post(f"{API}/bots/{bot['id']}/tokens/revoke").status_code == 204
         browser = app.test_client()
         if cookie == "garbage":
             browser.set_cookie("app_session", "garbage")
@@ -81,8 +83,8 @@ def carrying(app, admin):
     return make
 
 
-@pytest.mark.parametrize("key", KEYS)
-@pytest.mark.parametrize("cookie", COOKIES)
+@cases("key", KEYS)
+@cases("cookie", COOKIES)
 def test_every_pair_of_credentials_on_a_protected_route(carrying, cookie, key):
     browser, headers = carrying(cookie, key)
     answer = browser.get(ME, headers=headers)
@@ -93,8 +95,8 @@ def test_every_pair_of_credentials_on_a_protected_route(carrying, cookie, key):
     assert is_cleared(answer) is (cookie in ("expired", "garbage") and key == "none")
 
 
-@pytest.mark.parametrize("key", KEYS)
-@pytest.mark.parametrize("cookie", COOKIES)
+@cases("key", KEYS)
+@cases("cookie", COOKIES)
 def test_every_pair_of_credentials_on_a_public_route(carrying, cookie, key):
     browser, headers = carrying(cookie, key)
     answer = browser.get(STATUS, headers=headers)

@@ -22,6 +22,7 @@ from tests.accounts.helpers import (
     try_login,
     write,
 )
+from tests.support.cases import cases
 
 LOGIN = f"{API}/auth/login"
 
@@ -133,7 +134,7 @@ def test_all_failures_look_the_same_and_only_the_log_tells_them_apart(app, clien
     assert event.actor_user_id == event.target_id
 
 
-@pytest.mark.parametrize("kind", ["unknown", "wrong", "short", "inactive", "bot"])
+@cases("kind", ["unknown", "wrong", "short", "inactive", "bot"])
 def test_all_failures_cost_one_verification_at_full_cost(app, client, failures, kind, monkeypatch):
     seen = []
     verify = PasswordHasher.verify

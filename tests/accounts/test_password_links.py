@@ -23,6 +23,7 @@ from tests.accounts.helpers import (
     try_login,
     write,
 )
+from tests.support.cases import cases
 
 HTML = {"Accept": "text/html"}
 NEW = "a sentence of their own"
@@ -98,8 +99,8 @@ def test_the_username_is_made_of_the_name(app, admin, name, username):
     assert username in [one["username"] for one in admin.get(f"{API}/users").json["data"]]
 
 
-@pytest.mark.parametrize(
-    ("fields", "said"),
+@cases(
+    "fields, said",
     [
         ({"display_name": "小野"}, "Enter a username"),
         ({"display_name": "Me"}, "reserved"),

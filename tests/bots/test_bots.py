@@ -17,6 +17,7 @@ from tests.accounts.helpers import (
     new_project,
     only,
 )
+from tests.support.cases import cases
 
 BOTS = f"{API}/bots"
 ME = f"{API}/auth/me"
@@ -126,8 +127,8 @@ def test_settings_give_the_defaults_of_new_bots_alone(admin, setting):
     assert told["can_edit_global_wiki"] is False
 
 
-@pytest.mark.parametrize(
-    ("fields", "found"),
+@cases(
+    "fields, found",
     [
         ({"username": "Bot"}, ("username", "pattern")),
         ({"username": "b" * 65}, ("username", "too_long")),
@@ -272,8 +273,8 @@ def test_bots_are_managed_by_humans_alone(app, admin, method, path):
     assert event_types(app) == [*before, "auth.bot.success", "auth.bot.success"]
 
 
-@pytest.mark.parametrize(("method", "path"), ENDPOINTS[2:])
-@pytest.mark.parametrize("kind", ["nobody", "no uuid", "human"])
+@cases("method, path", ENDPOINTS[2:])
+@cases("kind", ["nobody", "no uuid", "human"])
 def test_what_is_no_bot_is_not_found(admin, method, path, kind):
     identifier = {"nobody": NOBODY, "no uuid": "triage", "human": admin.get(ME).json["id"]}[kind]
     answer = admin.open(BOTS + path.format(bot=identifier), method=method, json={})

@@ -1,10 +1,10 @@
 """``flask import-issues`` of any CSV: mapping, guesses, dry run, and what is refused."""
 
-import pytest
 from sqlalchemy import func, select
 
 from app.database.session import reading, session
 from app.webhooks.models import OutboxEntry
+from tests.support.cases import cases
 from tests.support.story import events, ok
 
 CSV = """\
@@ -83,8 +83,8 @@ def test_a_column_is_understood_however_it_is_typed(run, tickets):
     assert set(tickets()) == {"Large"}
 
 
-@pytest.mark.parametrize(
-    ("content", "options", "sentence"),
+@cases(
+    "content, options, sentence",
     [
         ("a,b\n1,2\n", [], "Which column is the title?"),
         ("a,b\n1,2\n", ["--map", "title=c"], "Unknown column: c"),

@@ -14,6 +14,7 @@ from app.database.session import reading, session
 from app.importing import import_form, pages
 from app.importing.report import SoFar
 from app.webhooks.models import OutboxEntry
+from tests.support.cases import cases
 from tests.support.story import events, make_ticket, ok, walk
 
 CSV = "Key,Summary,Owner,Nr of parent\n1,Big,Jane Roe,\n2,Small,,1\n"
@@ -250,8 +251,8 @@ def test_rows_of_all_files_of_an_upload_count_together(send, monkeypatch):
 NOT_UTF_8 = "title\nT\xe4\n".encode("latin-1")
 
 
-@pytest.mark.parametrize(
-    ("files", "form", "said"),
+@cases(
+    "files, form, said",
     [
         ([], {}, "Select a file."),
         ([("a.csv", "")], {}, "a.csv is empty."),

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.cases import cases
 from tests.support.story import event_types, make_label, make_ticket, ok
 
 
@@ -49,8 +50,13 @@ def test_the_same_key_creates_nothing_again(smith, cast, ada):
     assert [row["type"] for row in ok(ada.get("/tickets"))["data"]] == ["subtask", "story"]
 
 
-@pytest.mark.parametrize(
-    ("parts", "field"),
+@pytest.fixture
+def fenced_ticket(ada, cast):
+    return make_ticket(ada, cast.fenced_project)
+
+
+@cases(
+    "parts, field",
     [
         ({"children": [{"title": "A"}, {"title": " "}]}, "children[1].title"),
         ({"children": [{"title": "A", "labels": ["no"]}]}, "children[0].labels"),
@@ -80,13 +86,17 @@ def test_the_same_key_creates_nothing_again(smith, cast, ada):
         ),
     ],
 )
-def test_an_error_names_its_place_and_nothing_is_half_done(smith, cast, ada, app, parts, field):
-    make_ticket(ada, cast.fenced_project)
+def test_an_error_names_its_place_and_nothing_is_half_done(
+    smith, cast, ada, app, fenced_ticket, parts, field
+):
     error = smith.refused("create_ticket", project="OPEN", title="Story", **parts)
     assert error["details"]["field"] == field
     assert ok(ada.get(f"/projects/{cast.open_project}/tickets"))["data"] == []
     assert "ticket.created" not in event_types(app, actor_user_id=cast.smith.user_id)
-    # A create that fails takes no number.
+
+
+def test_a_create_that_fails_takes_no_number(smith):
+    smith.refused("create_ticket", project="OPEN", title="Story", children=[{"title": " "}])
     assert smith.call("create_ticket", project="OPEN", title="Next")["display_id"] == "OPEN-1"
 
 

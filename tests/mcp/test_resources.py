@@ -3,6 +3,7 @@
 import pytest
 
 from app.mcp import methods
+from tests.support.cases import cases
 from tests.support.story import make_ticket, ok
 
 CURSOR_OF_TICKETS = "list_tickets"
@@ -33,8 +34,8 @@ def _made(cast, ada):
     return made
 
 
-@pytest.mark.parametrize("modern", [False, True])
-@pytest.mark.parametrize("size", [1, 2, 7, 50])
+@cases("modern", [False, True])
+@cases("size", [1, 2, 7, 50])
 def test_a_walk_meets_each_resource_once(smith, made, monkeypatch, size, modern):
     monkeypatch.setattr(methods, "RESOURCES_SHOWN", size)
     smith.modern = modern
@@ -75,8 +76,8 @@ def test_a_bot_walks_through_its_projects_alone(fenced, cast, ada, made, monkeyp
     assert pages(fenced) == [["ticket://FENCED-2"], ["ticket://FENCED-1"]]
 
 
-@pytest.mark.parametrize(("modern", "status"), [(False, 200), (True, 400)])
-@pytest.mark.parametrize("cursor", ["abc", "", 5, ["x"], {}, CURSOR_OF_TICKETS])
+@cases("modern, status", [(False, 200), (True, 400)])
+@cases("cursor", ["abc", "", 5, ["x"], {}, CURSOR_OF_TICKETS])
 def test_a_wrong_cursor_is_an_error_of_the_protocol(smith, made, cursor, modern, status):
     if cursor == CURSOR_OF_TICKETS:
         cursor = smith.call("list_tickets", limit=1)["page"]["next_cursor"]

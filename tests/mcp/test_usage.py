@@ -5,6 +5,7 @@ from sqlalchemy import select
 
 from app.audit.models import BotUsage
 from app.database.session import reading, session
+from tests.support.cases import cases
 from tests.support.story import make_ticket, ok
 
 TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
@@ -83,7 +84,7 @@ def test_a_failed_call_counts_for_the_bot_alone(call, sums, ticket, fenced):
 
 
 @pytest.mark.one_database
-@pytest.mark.parametrize(
+@cases(
     "usage",
     [
         "much",
@@ -109,7 +110,7 @@ def test_usage_that_is_not_valid_is_ignored(call, log, sums, usage):
 
 
 @pytest.mark.one_database
-@pytest.mark.parametrize(
+@cases(
     "trace",
     [
         7,
@@ -127,7 +128,7 @@ def test_a_trace_that_is_not_valid_is_ignored(call, log, trace):
     assert log()["traceparent"] is None
 
 
-@pytest.mark.parametrize("meta", [None, 7, "x", [1], {"progressToken": 1, "com.example/x": {}}])
+@cases("meta", [None, 7, "x", [1], {"progressToken": 1, "com.example/x": {}}])
 def test_no_meta_fails_a_call(call, meta):
     assert not call(meta)["isError"]
 

@@ -20,6 +20,7 @@ from app.database.session import db, run_write
 from app.metrics import recording
 from app.webhooks.models import OutboxEntry
 from tests.support.agent import Agent
+from tests.support.cases import cases
 from tests.support.cast import make_cast
 from tests.support.databases import forget
 from tests.support.forking import FORKED
@@ -89,8 +90,8 @@ def test_there_is_no_such_address_without_a_token(client):
     assert measuring.measurements is None
 
 
-@pytest.mark.parametrize(
-    ("header", "code"),
+@cases(
+    "header, code",
     [
         (None, "auth.unauthenticated"),
         ("", "auth.unauthenticated"),

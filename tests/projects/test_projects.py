@@ -1,7 +1,6 @@
 """/projects."""
 
-import pytest
-
+from tests.support.cases import cases
 from tests.support.cast import Cast
 from tests.support.story import event_types, events, invalid, malformed, ok, refused, walk
 
@@ -42,9 +41,7 @@ def test_a_project_has_every_documented_field_and_default_states(cast: Cast, app
     assert {event.category for event in events(app, project_id=project["id"])} == {"audit_only"}
 
 
-@pytest.mark.parametrize(
-    "key", ["o", "O", "ops", "1OPS", "OPERATIONSX", "OP-S", "ÖPS", "OPS\n", ""]
-)
+@cases("key", ["o", "O", "ops", "1OPS", "OPERATIONSX", "OP-S", "ÖPS", "OPS\n", ""])
 def test_what_is_no_key(cast: Cast, key: str) -> None:
     invalid(cast.ada.post("/projects", {"key": key, "name": "x"}), "key")
 

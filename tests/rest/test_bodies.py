@@ -7,6 +7,7 @@ import pytest
 
 from app.core.errors import RequestTooLarge
 from app.core.json_parsing import MAX_DEPTH
+from tests.support.cases import cases
 from tests.support.story import invalid, make_ticket, malformed, ok, refused
 
 pytestmark = pytest.mark.one_database
@@ -23,7 +24,7 @@ def _tickets(cast):
     return f"/projects/{cast.open_project}/tickets"
 
 
-@pytest.mark.parametrize(
+@cases(
     "raw",
     [
         b"{",

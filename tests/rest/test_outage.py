@@ -3,6 +3,7 @@
 import pytest
 
 from app import create_app
+from tests.support.cases import cases
 from tests.support.openapi import CheckedClient
 from tests.support.settings import settings_for
 
@@ -23,8 +24,8 @@ def _stranded(request, tmp_path_factory):
     return app.test_client()
 
 
-@pytest.mark.parametrize(
-    ("method", "path"),
+@cases(
+    "method, path",
     [
         ("GET", "/api/v1/setup/status"),
         ("GET", "/api/v1/projects"),

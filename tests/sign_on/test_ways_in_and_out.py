@@ -15,6 +15,7 @@ from tests.sign_on.conftest import (
     is_logged_in,
     log_in,
 )
+from tests.support.cases import cases
 
 
 class TestPasswordLoginOff:
@@ -153,8 +154,8 @@ class TestLogoutByTheProvider:
         assert [is_logged_in(browser) for browser in two] == [True, True]
 
     @pytest.mark.one_database
-    @pytest.mark.parametrize(
-        ("changes", "reason"),
+    @cases(
+        "changes, reason",
         [
             ({"nonce": "x"}, "nonce"),
             ({"events": {}}, "events"),

@@ -1,7 +1,6 @@
 """/sticky-notes and /projects/{id}/sticky-notes."""
 
-import pytest
-
+from tests.support.cases import cases
 from tests.support.cast import Cast
 from tests.support.story import events, invalid, malformed, ok, refused, walk
 
@@ -74,8 +73,8 @@ def test_newest_first_in_pages(cast: Cast) -> None:
     assert [row["id"] for row in rows] == made[::-1]
 
 
-@pytest.mark.parametrize(
-    ("body", "field"),
+@cases(
+    "body, field",
     [
         ({"body": " \n"}, "body"),
         ({"body": "x" * 65_537}, "body"),

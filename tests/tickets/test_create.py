@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.cases import cases
 from tests.support.cast import Cast
 from tests.support.story import (
     event_types,
@@ -121,8 +122,8 @@ def test_text_rules(cast: Cast, body: dict, field: str, reason: str) -> None:
     invalid(cast.ada.post(f"/projects/{cast.open_project}/tickets", body), field, reason)
 
 
-@pytest.mark.parametrize(
-    ("body", "loc", "kind"),
+@cases(
+    "body, loc, kind",
     [
         ({}, ["body", "title"], "missing"),
         ({"title": 1}, ["body", "title"], "invalid_type"),

@@ -3,6 +3,7 @@
 import pytest
 
 from app.tickets.links import MAX_LINKS, title_of
+from tests.support.cases import cases
 from tests.support.cast import Cast
 from tests.support.story import events, invalid, make_ticket, malformed, ok, refused
 
@@ -70,8 +71,8 @@ def test_a_ticket_has_fifty_links_at_most(cast: Cast, ticket) -> None:
     ok(cast.ada.post(LINKS, {"url": "https://example.org/7"}), 200)
 
 
-@pytest.mark.parametrize(
-    ("url", "reason"),
+@cases(
+    "url, reason",
     [
         ("http://example.org", "not_https"),
         ("javascript:alert(1)", "not_https"),

@@ -6,6 +6,7 @@ import pytest
 
 from app.tickets.models import Ticket
 from app.tickets.read import MAY_BE_EMPTY, ticket_json
+from tests.support.cases import cases
 from tests.support.cast import Cast
 from tests.support.story import (
     make_label,
@@ -115,7 +116,7 @@ def test_a_page_neither_skips_nor_repeats_while_tickets_are_made(cast: Cast) -> 
     assert [row["id"] for row in first["data"] + second["data"]] == made[::-1]
 
 
-@pytest.mark.parametrize("cursor", ["", "x", "bm90IGpzb24", "e30", "=", "é", "A" * 600])
+@cases("cursor", ["", "x", "bm90IGpzb24", "e30", "=", "é", "A" * 600])
 def test_a_malformed_cursor(cast: Cast, cursor: str) -> None:
     answer = cast.ada.get("/tickets", query_string={"cursor": cursor})
     refused(answer, 400, "validation.invalid_field", field="cursor")
@@ -135,7 +136,7 @@ def test_a_limit_out_of_range(cast: Cast, limit: str) -> None:
     refused(answer, 422, "validation.invalid_field", field="limit")
 
 
-@pytest.mark.parametrize("limit", ["x", "", "1.5", "1e2", "\u0663", "1_0", "0x1"])
+@cases("limit", ["x", "", "1.5", "1e2", "\u0663", "1_0", "0x1"])
 def test_a_limit_that_is_no_number(cast: Cast, limit: str) -> None:
     answer = cast.ada.get("/tickets", query_string={"limit": limit})
     malformed(answer, ["query", "limit"], "invalid_type")

@@ -9,6 +9,7 @@ from app.database import session as units
 from app.database.compiled_statements import run
 from app.database.session import reading, session
 from app.tickets import listing
+from tests.support.cases import cases
 from tests.support.plans import plan_of
 from tests.support.story import (
     invalid,
@@ -56,8 +57,8 @@ def numbers(rows):
     return "".join(row["title"][0] for row in rows)
 
 
-@pytest.mark.parametrize(
-    ("sort", "of_all", "of_project"),
+@cases(
+    "sort, of_all, of_project",
     [
         ("created", "543210", "4310"),
         ("updated", "315420", "3140"),

@@ -1,7 +1,6 @@
 """PATCH /tickets/{id} and DELETE /tickets/{id}."""
 
-import pytest
-
+from tests.support.cases import cases
 from tests.support.cast import Cast
 from tests.support.story import (
     event_types,
@@ -80,7 +79,7 @@ def test_assigning_and_unassigning(cast: Cast, app) -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@cases(
     "field", ["id", "type", "display_id", "ticket_number", "state_id", "project_id", "created_at"]
 )
 def test_immutable_fields(cast: Cast, field: str) -> None:

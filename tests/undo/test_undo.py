@@ -7,6 +7,7 @@ from app.audit.service import undo_of
 from app.core.actor import Actor, ActorKind
 from app.core.errors import Conflict, Forbidden, InvalidField, NotFound
 from app.undo.service import REVERSALS, Ending, undo_event, undo_request
+from tests.support.cases import cases
 from tests.support.cast import in_app
 
 LONG = "one\n\ntwo\n"
@@ -16,8 +17,8 @@ def test_the_event_types_and_the_table_are_the_same():
     assert set(REVERSALS) == REVERSIBLE
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
+@cases(
+    "field, value",
     [
         ("title", "Another title"),
         ("body", LONG),

@@ -13,6 +13,7 @@ from app.database.session import reading
 from app.tickets import cards
 from app.tickets.board import Shape
 from app.tickets.pages import board_cache
+from tests.support.cases import cases
 from tests.web.cards_on_page import shown
 
 BOARD = "/projects/OPEN/board"
@@ -92,7 +93,7 @@ def test_a_look_that_fails_keeps_nobody_waiting(app, cast, monkeypatch):
         assert not lock.locked()
 
 
-@pytest.mark.parametrize("path", [BOARD, "/board", f"{BOARD}?group=assignee", f"{BOARD}?done=all"])
+@cases("path", [BOARD, "/board", f"{BOARD}?group=assignee", f"{BOARD}?done=all"])
 def test_each_board_is_cached_for_itself(reads_cards, ticket, path):
     assert reads_cards(path)
     assert not reads_cards(path)

@@ -2,13 +2,13 @@
 
 import re
 
-import pytest
 from sqlalchemy import insert
 
 from app.audit.models import AuditEvent
 from app.core.clock import now_ms
 from app.database.session import run_write, session
 from app.tickets.changes import OVERLAP_MS
+from tests.support.cases import cases
 from tests.web.cards_on_page import opened, reads, shown, token_in
 
 
@@ -141,7 +141,7 @@ def test_an_undo_asks_where_someone_moved_the_card_since(ada, cast, make, states
     assert "Smith has moved OPEN-1 to In review" in answer.text
 
 
-@pytest.mark.parametrize("since", ["", "nonsense", "99999999999999999999.", "0.zz", "1.abc", "%00"])
+@cases("since", ["", "nonsense", "99999999999999999999.", "0.zz", "1.abc", "%00"])
 def test_a_token_that_is_none_is_no_fault(ada, make, since):
     make("There")
     answer = ada.get(f"/projects/OPEN/board/live?since={since}", htmx=True)

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from app.web.compression import accepts_gzip
+from tests.support.cases import cases
 
 pytestmark = pytest.mark.one_database
 
@@ -36,9 +37,9 @@ def test_gzip_is_sent_to_those_alone_who_take_it(header, takes):
     assert accepts_gzip(header) is takes
 
 
-@pytest.mark.parametrize("path", ["/projects/OPEN/board", "/tickets/OPEN-1", "/help", "/assets"])
-@pytest.mark.parametrize(
-    ("accepted", "takes"),
+@cases("path", ["/projects/OPEN/board", "/tickets/OPEN-1", "/help", "/assets"])
+@cases(
+    "accepted, takes",
     [("gzip", True), ("gzip;q=0", False), ("*;q=0", False), ("identity, gzip;q=0.5", False)],
 )
 def test_every_answer_that_may_be_compressed_asks_first(ada, ticket, path, accepted, takes):

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from app.web.guard import safe_next
+from tests.support.cases import cases
 
 pytestmark = pytest.mark.one_database
 
@@ -56,8 +57,8 @@ def test_only_addresses_of_this_site_follow_a_login(target, safe):
     assert safe_next(target) == safe
 
 
-@pytest.mark.parametrize(
-    ("headers", "refused"),
+@cases(
+    "headers, refused",
     [
         ({}, False),
         ({"Sec-Fetch-Site": "same-origin"}, False),
@@ -70,7 +71,7 @@ def test_only_addresses_of_this_site_follow_a_login(target, safe):
         (OTHER, True),
     ],
 )
-@pytest.mark.parametrize("who", ["ada", "stranger"])
+@cases("who", ["ada", "stranger"])
 def test_another_site_can_send_no_form(ada, stranger, who, headers, refused):
     reader = ada if who == "ada" else stranger
     path = "/projects/new" if who == "ada" else "/login"

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from tests.support.cases import cases
 from tests.support.story import ok
 
 MARK = r'\s*<span class="badge">bot</span>'
@@ -20,7 +21,7 @@ def _work(cast, ticket):
     ok(cast.smith.post("/wiki/pages", page), 201)
 
 
-@pytest.mark.parametrize(
+@cases(
     "path",
     [
         "/tickets/OPEN-1",

@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+from tests.support.cases import cases
+
 ADMINISTRATION = [
     "/bots",
     "/people",
@@ -51,7 +53,7 @@ def test_administration_is_one_menu_with_the_settings_of_the_project_at_hand(ada
     assert of_project == ["/projects/OPEN/settings/general", *ADMINISTRATION]
 
 
-@pytest.mark.parametrize("path", ADMINISTRATION)
+@cases("path", ADMINISTRATION)
 def test_the_menu_shows_that_one_is_in_administration(ada, path):
     page = ada.get(path)
     assert '<summary class="tab is-here">Admin' in page.text

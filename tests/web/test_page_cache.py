@@ -14,12 +14,11 @@ from app.http.current import current_g
 from app.web import filters, page_cache
 from app.web.compression import segment
 from app.web.render import cached_page
+from tests.support.cases import cases
 from tests.web.templates_of_tests import COMPRESSED, NOON, without_keys
 
 
-@pytest.mark.parametrize(
-    "path", ["/tickets/OPEN-1", "/projects/OPEN/wiki/set-up", "/projects/OPEN/board", "/help"]
-)
+@cases("path", ["/tickets/OPEN-1", "/projects/OPEN/wiki/set-up", "/projects/OPEN/board", "/help"])
 def test_pages_are_the_same_compressed_and_plain(ada, ticket, guide, path):
     for _ in range(3):
         compressed = ada.get(path, **COMPRESSED)

@@ -2,12 +2,12 @@
 
 import re
 
-import pytest
 from sqlalchemy import update
 
 from app.core.clock import DAY_MS, now_ms
 from app.database.session import session
 from app.tickets.models import Ticket
+from tests.support.cases import cases
 from tests.support.cast import in_app
 
 
@@ -96,7 +96,7 @@ def test_a_short_address_leads_to_the_ticket(ada, ticket):
     assert "Open project" in ada.get("/projects/OPEN").text
 
 
-@pytest.mark.parametrize(
+@cases(
     "path",
     [
         "/nowhere",
@@ -130,8 +130,8 @@ def test_an_unknown_address_is_json_for_who_asks_for_no_page(client, app):
     assert answer.json["error"]["code"] == "resource.not_found"
 
 
-@pytest.mark.parametrize(
-    ("query", "found"),
+@cases(
+    "query, found",
     [
         ("", 2),
         ("?priority=medium&priority=high", 2),

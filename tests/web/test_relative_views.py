@@ -27,20 +27,7 @@ def bo(cast, app):
 
 
 @pytest.mark.usefixtures("on_a_wednesday")
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ("due=overdue", ["1", "0"]),
-        ("due=today", ["3"]),
-        ("due=this_week", ["4", "3", "1"]),
-        ("due=next_week", ["5"]),
-        ("due=none", ["6"]),
-        ("due=today&due=none", ["6", "3"]),
-        # A word that is none filters by nothing; the list leaves out what is done.
-        ("due=someday", ["6", "5", "4", "3", "1", "0"]),
-    ],
-)
-def test_tickets_are_filtered_by_when_they_are_due(ada, make, states, words, expected):
+def test_tickets_are_filtered_by_when_they_are_due(ada, make, states):
     days = (-3, -2, -20, 0, 4, 11, None)
     for number, days_ahead in enumerate(days):
         due = None
@@ -48,13 +35,22 @@ def test_tickets_are_filtered_by_when_they_are_due(ada, make, states, words, exp
             due = (WEDNESDAY + timedelta(days=days_ahead)).isoformat()
         fields = {"state_id": states["Done"]} if days_ahead == -20 else {}
         make(str(number), due_date=due, **fields)
-    text = ada.get(f"{LIST}?{words}").text
-    assert rows(text) == [f"OPEN-{int(number) + 1}" for number in expected]
-    board = ada.get(f"/projects/OPEN/board?{words}")
-    assert board.status_code == 200
-    if words == "due=this_week":
-        assert "Due: </span>" in text or "Due: " in text
-        assert "This week" in text
+    for words, expected in (
+        ("due=overdue", "10"),
+        ("due=today", "3"),
+        ("due=this_week", "431"),
+        ("due=next_week", "5"),
+        ("due=none", "6"),
+        ("due=today&due=none", "63"),
+        # A word that is none filters by nothing; the list leaves out what is done.
+        ("due=someday", "654310"),
+    ):
+        text = ada.get(f"{LIST}?{words}").text
+        assert rows(text) == [f"OPEN-{int(number) + 1}" for number in expected], words
+        assert ada.get(f"/projects/OPEN/board?{words}").status_code == 200, words
+        if words == "due=this_week":
+            assert "Due: </span>" in text or "Due: " in text
+            assert "This week" in text
 
 
 def test_tickets_are_filtered_by_how_long_nobody_touched_them(app, ada, cast, make):

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from tests.support.cases import cases
 from tests.support.story import make_ticket, ok
 
 
@@ -71,7 +72,7 @@ def test_the_form_keeps_what_was_asked(ada, cast, gates):
     assert f'value="{cast.open_project}" selected' in text
 
 
-@pytest.mark.parametrize("query", ["", "?q=", "?q=%20%09", "?q=&type=ticket"])
+@cases("query", ["", "?q=", "?q=%20%09", "?q=&type=ticket"])
 def test_without_words_nothing_is_looked_for(ada, gates, query):
     answer = ada.get(f"/search{query}")
     assert answer.status_code == 200
@@ -79,7 +80,7 @@ def test_without_words_nothing_is_looked_for(ada, gates, query):
     assert "Search tickets, their comments" in answer.text
 
 
-@pytest.mark.parametrize("q", ["!!!", "'", '"', "-", "(", "a" * 900, "%ff%fe", "\U0001f41e"])
+@cases("q", ["!!!", "'", '"', "-", "(", "a" * 900, "%ff%fe", "\U0001f41e"])
 def test_no_question_is_an_error(ada, gates, q):
     for path in ("/search", "/palette"):
         assert ada.get(f"{path}?q={q}", htmx=True).status_code == 200
@@ -214,9 +215,11 @@ def test_every_action_stands_on_the_page_of_a_ticket(ada, gates):
 
 
 def test_every_command_leads_somewhere(ada, cast):
+    found = set()
     for typed in ("", "open", "new", "wiki", "p", "b", "s"):
-        for address in options(ada.get(f"/palette?q={typed}&project=OPEN", htmx=True).text):
-            assert ada.get(address.replace("&amp;", "&")).status_code in (200, 303), address
+        found |= {*options(ada.get(f"/palette?q={typed}&project=OPEN", htmx=True).text)}
+    for address in found:
+        assert ada.get(address.replace("&amp;", "&")).status_code in (200, 303), address
 
 
 def test_the_palette_is_part_of_a_page(ada, stranger, cast):

@@ -2,8 +2,7 @@
 
 import re
 
-import pytest
-
+from tests.support.cases import cases
 from tests.web.stream_on_page import REF, events, undo
 
 
@@ -105,7 +104,7 @@ def test_a_deleted_ticket_ends_the_questions(ada, cast, path):
     assert "hx-trigger" not in page.text
 
 
-@pytest.mark.parametrize("query", ["", "since=x", "since=&n=5", "n=-1", "since=0&show=what"])
+@cases("query", ["", "since=x", "since=&n=5", "n=-1", "since=0&show=what"])
 def test_odd_questions_are_answered(ada, ticket, query):
     assert ada.get(f"{REF}/live?{query}", htmx=True).status_code in (200, 204)
     assert ada.get(f"/tickets/OPEN-99/live?{query}", htmx=True).status_code == 404

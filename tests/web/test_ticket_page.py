@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from tests.support.cases import cases
 from tests.support.story import make_ticket, ok
 from tests.web.stream_on_page import REF
 
@@ -105,8 +106,8 @@ def test_a_choice_that_somebody_overtook_is_another_conflict(ada, cast, path):
 
 
 @pytest.mark.one_database
-@pytest.mark.parametrize("name", ["body", "title", "assignee", "due_date", "parent", "state"])
-@pytest.mark.parametrize("sent", [{}, {"take": "mine"}, {"take": "edit"}, {"take": "merged"}])
+@cases("name", ["body", "title", "assignee", "due_date", "parent", "state"])
+@cases("sent", [{}, {"take": "mine"}, {"take": "edit"}, {"take": "merged"}])
 def test_a_form_without_its_field_empties_nothing(ada, cast, path, name, sent):
     cast.ada.patch(path, {"assignee_user_id": cast.ada.user_id, "due_date": "2030-01-01"})
     before = cast.ada.get(path).json
@@ -164,8 +165,8 @@ def test_the_same_line_sent_twice_adds_one_child(ada, cast, ticket):
     assert [one["title"] for one in found].count("Only once") == 1
 
 
-@pytest.mark.parametrize(
-    ("query", "found"),
+@cases(
+    "query, found",
     [
         ("of=people&q=", ["@bo", "@ada"]),
         ("of=people&q=SMI", ["@smith"]),

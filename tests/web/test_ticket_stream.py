@@ -8,6 +8,7 @@ import pytest
 
 from app.core import clock
 from app.tickets import page_queries
+from tests.support.cases import cases
 from tests.web.stream_on_page import REF, events, stream
 
 
@@ -61,8 +62,8 @@ def test_changes_far_apart_stay_lines_of_their_own(ada, cast, path, monkeypatch)
     assert 'class="run"' not in ada.get(REF).text
 
 
-@pytest.mark.parametrize(
-    ("show", "there", "away"),
+@cases(
+    "show, there, away",
     [
         ("comments", ["Said.", "By the bot."], ["created this ticket", "priority"]),
         ("changes", ["created this ticket", "priority"], ["Said.", "By the bot."]),

@@ -4,6 +4,7 @@ import pytest
 from sqlalchemy import text as sql
 
 from app.database.session import reading, session
+from tests.support.cases import cases
 from tests.support.receiver import SECRET
 from tests.support.story import events, invalid, malformed, ok, refused
 
@@ -46,8 +47,8 @@ def test_the_secret_is_nowhere_in_the_database(app, ada):
 
 
 @pytest.mark.one_database
-@pytest.mark.parametrize(
-    ("field", "value"),
+@cases(
+    "field, value",
     [
         ("url", "http://example.org/hook"),
         ("url", "HTTPS://example.org"),

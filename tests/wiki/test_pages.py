@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.cases import cases
 from tests.support.cast import Caller, Cast
 from tests.support.story import events, invalid, malformed, ok, refused, walk
 
@@ -45,9 +46,7 @@ def test_slugs_made_from_titles_are_unique_in_their_scope(cast: Cast) -> None:
     assert len(make_page(cast.ada, "x" * 200)["slug"]) <= 128
 
 
-@pytest.mark.parametrize(
-    "slug", ["", "Caps", "a--b", "-a", "a-", "a b", "a_b", "a\n", NOWHERE, "ü"]
-)
+@cases("slug", ["", "Caps", "a--b", "-a", "a-", "a b", "a_b", "a\n", NOWHERE, "ü"])
 def test_what_is_no_slug(cast: Cast, slug: str) -> None:
     invalid(cast.ada.post("/wiki/pages", {"title": "x", "slug": slug}), "slug")
 
