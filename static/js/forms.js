@@ -1,9 +1,16 @@
 // Serves [data-upper], [data-suggests], [data-autosubmit] and [data-moves].
-// Small help with forms: a key made out of a name, forms that send themselves, rows that move by key.
+// Small help with forms: a key made out of a name, a word where a pasted text is cut, forms that send
+// themselves, rows that move by key.
+
+import { toast } from "./page.js";
 
 export function watchForms() {
   document.addEventListener("input", (event) => {
     const field = event.target;
+    // The browser cuts what is pasted over the limit.
+    if (event.inputType === "insertFromPaste" && field.value.length === field.maxLength) {
+      toast(`Only ${field.maxLength} characters fit here.`, "error");
+    }
     if (field.matches("[data-upper]")) {
       field.value = field.value.toUpperCase().replace(/[^A-Z0-9]/g, "");
       field.dataset.typed = "yes";

@@ -158,3 +158,18 @@ def test_words_after_a_note_stay_in_the_box(wide):
     expect(wide.page.locator("#notes .note")).to_have_count(1)
     expect(area).to_have_value("Two")
     expect(area).to_be_focused()
+
+
+def test_a_pasted_text_that_fills_a_field_is_said_to(wide):
+    wide.go("/tickets/new?project=DEMO")
+    text, title = wide.page.get_by_label("Description"), wide.page.get_by_label("Title")
+    for length, held, is_full in ((199, 199, False), (201, 200, True)):
+        text.fill("x" * length)
+        for keys in ("Control+A", "Control+X"):
+            text.press(keys)
+        title.fill("replaced")
+        for keys in ("Control+A", "Control+V"):
+            title.press(keys)
+        expect(title).to_have_value("x" * held)
+        expect(wide.page.locator(".toast")).to_have_count(int(is_full))
+    expect(wide.toast()).to_contain_text("Only 200 characters fit here.")
