@@ -51,24 +51,28 @@ def is_modelled(name):
 def described(engine):
     """All that the database says of its tables, by table."""
     found = inspect(engine)
-    ours = [name for name in found.get_table_names() if is_modelled(name)]
+    # Of all tables at once; to ask for each takes ten times as long.
+    keys, columns = found.get_multi_pk_constraint(), found.get_multi_columns()
+    foreign, unique = found.get_multi_foreign_keys(), found.get_multi_unique_constraints()
+    checks, indexes = found.get_multi_check_constraints(), found.get_multi_indexes()
     return {
         name: {
             "columns": [
                 (column["name"], str(column["type"]), column["nullable"], column["default"])
-                for column in found.get_columns(name)
+                for column in columns[place]
             ],
-            "key": found.get_pk_constraint(name),
-            "foreign": sorted(found.get_foreign_keys(name), key=str),
-            "unique": sorted(found.get_unique_constraints(name), key=str),
-            "checks": sorted(found.get_check_constraints(name), key=str),
+            "key": keys[place],
+            "foreign": sorted(foreign[place], key=str),
+            "unique": sorted(unique[place], key=str),
+            "checks": sorted(checks[place], key=str),
             "indexes": sorted(
                 (index["name"], index["unique"], index["column_names"], _where(index))
-                for index in found.get_indexes(name)
+                for index in indexes[place]
             ),
             "all_indexes": _index_names(engine, name),
         }
-        for name in ours
+        for place in columns
+        if is_modelled(name := place[1])
     }
 
 
@@ -86,7 +90,12 @@ def _where(index):
 
 
 def test_an_empty_database_becomes_what_the_models_say(new_app, empty_url, tmp_path, request):
+    """It is ready only once it is up to date."""
+    client = new_app.test_client()
+    command.upgrade(config(new_app), "0001")
+    assert client.get("/readyz").status_code == 503
     schema.upgrade()
+    assert client.get("/readyz").status_code == 200
     migrated = described(db.engine)
     if db.engine.dialect.name == "sqlite":
         url = f"sqlite:///{tmp_path / 'by_models.db'}"
@@ -129,14 +138,6 @@ def test_a_start_without_a_new_revision_reads_no_table_but_that_of_revisions():
     remove(db.engine, "before_cursor_execute", note)
     assert any("alembic_version" in statement for statement in asked)
     assert not [one for one in asked if "foreign_key_check" in one or "FROM tickets" in one]
-
-
-def test_the_schema_is_ready_only_when_it_is_up_to_date(new_app):
-    client = new_app.test_client()
-    command.upgrade(config(new_app), "0001")
-    assert client.get("/readyz").status_code == 503
-    schema.upgrade()
-    assert client.get("/readyz").status_code == 200
 
 
 def test_there_is_no_way_back(migrated):
