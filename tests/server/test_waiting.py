@@ -14,7 +14,7 @@ from tests.support.sizes import IS_LONG
 from tests.support.waiting import Office, answered, asked, news, result
 
 KEY = "a secret key of the tests, long enough"
-BOTS = 500 if IS_LONG else 150
+BOTS, ROUNDS = (500, 40) if IS_LONG else (60, 10)
 
 
 @pytest.fixture
@@ -29,17 +29,17 @@ def test_a_comment_wakes_whom_it_concerns(settings, tmp_path):
         (first, ticket), (second, _) = office.bot(), office.bot()
         with (
             closing(asked(served, first, wait=20)) as one,
-            closing(asked(served, second, wait=4)) as other,
+            closing(asked(served, second, wait=3)) as other,
         ):
             # With one thread, others work.
             assert office.owner.call("GET", "/auth/me")["username"] == "ada"
-            assert answered([one, other], 1) == []
+            assert answered([one, other], 0.5) == []
             began = time.monotonic()
             office.comment(ticket, "Are you there?")
             assert answered([one], 5) == [one]
             assert time.monotonic() - began < 1
             assert news(one) == ["Are you there?"]
-            assert answered([other], 1) == []
+            assert answered([other], 0.5) == []
             assert answered([other], 6) == [other]
             assert news(other) == []
 
@@ -50,7 +50,7 @@ def test_other_processes_wake_within_a_second(settings, tmp_path):
     with serving(tmp_path / "instance", command=FORKED, WORKERS=3, **settings) as served:
         office = Office(served)
         bot, ticket = office.bot()
-        for number in range(8):
+        for number in range(4):
             with closing(asked(served, bot, wait=20)) as waiting:
                 assert answered([waiting], 0.3) == []
                 office.comment(ticket, str(number))
@@ -64,7 +64,7 @@ def test_an_event_while_the_call_arrives_is_not_missed(settings, tmp_path):
     with serving(tmp_path / "instance", command=FORKED, **settings) as served:
         office = Office(served)
         bot, ticket = office.bot()
-        for number in range(40):
+        for number in range(ROUNDS):
             with closing(asked(served, bot, wait=20)) as waiting:
                 time.sleep(number % 10 / 1000)
                 office.comment(ticket, str(number))
@@ -79,20 +79,30 @@ def test_a_bot_has_so_many_places_and_leaving_frees_one(settings, tmp_path):
     ):
         office = Office(served)
         bot, _ = office.bot()
-        waiting = [
-            held.enter_context(closing(asked(served, bot, wait=25)))
-            for _ in range(MAX_WAITING_PER_BOT)
-        ]
-        assert answered(waiting, 1) == []
-        with closing(asked(served, bot, wait=25)) as surplus:
-            assert answered([surplus], 2) == [surplus]
-            assert result(surplus)["waited"] is False
+
+        def call():
+            return held.enter_context(closing(asked(served, bot, wait=25)))
+
+        def place():
+            """A call that waits, once the server has seen others leave."""
+            made = call()
+            return not answered([made], 1) and made
+
+        waiting = all_but_one_refused([call() for _ in range(MAX_WAITING_PER_BOT + 1)])
         for one in waiting[:2]:
             one.close()
-        time.sleep(0.5)
-        for _ in range(2):
-            again = held.enter_context(closing(asked(served, bot, wait=25)))
-            assert answered([again], 1) == []
+        waiting[:2] = [until(place), until(place)]
+        # All places are taken again.
+        all_but_one_refused([*waiting, call()])
+
+
+def all_but_one_refused(calls):
+    """Those that wait, where one is too many; the server takes them in any order."""
+    (refused,) = until(lambda: answered(calls, 0.1))
+    assert result(refused)["waited"] is False
+    waiting = [one for one in calls if one is not refused]
+    assert answered(waiting, 0.5) == []
+    return waiting
 
 
 def test_who_waits_is_answered_when_the_server_stops(settings, tmp_path):
@@ -122,7 +132,6 @@ def test_a_token_that_was_revoked_gets_nothing(settings, tmp_path):
             assert waiting.recv(65_536).startswith(b"HTTP/1.1 401 ")
 
 
-@pytest.mark.quiet
 @pytest.mark.one_database
 def test_many_bots_wait_and_all_are_woken(settings, tmp_path):
     with serving(tmp_path / "instance", command=FORKED, **settings) as served:
@@ -130,12 +139,17 @@ def test_many_bots_wait_and_all_are_woken(settings, tmp_path):
         for _ in range(BOTS):
             office.bot()
         worker = psutil.Process(served.workers()[0])
-        alone, before = typical(office), worker.memory_info().rss
-        with office.waits() as waiting:
-            assert answered(waiting, 1) == []
-            # Others are as fast, but for what the machine makes of it.
-            until(lambda: typical(office) < alone * 1.2 + 0.001)
-            assert worker.memory_info().rss - before < BOTS * 200 * 1024
+
+        def others_are_as_fast():
+            """But for what the machine makes of it, which may change from one look to the next."""
+            alone, before = typical(office), worker.memory_info().rss
+            with office.waits() as waiting:
+                assert answered(waiting, 1) == []
+                assert worker.memory_info().rss - before < BOTS * 200 * 1024
+                # The first commit may wake all, who then wait again.
+                return any(typical(office) < alone * 1.2 + 0.001 for _ in range(3))
+
+        until(others_are_as_fast, 60)
         with office.waits() as waiting:
             for ticket in office.tickets:
                 office.comment(ticket)
@@ -144,4 +158,4 @@ def test_many_bots_wait_and_all_are_woken(settings, tmp_path):
 
 
 def typical(office):
-    return office.times(40)[20]
+    return office.times(20)[10]
