@@ -19,6 +19,7 @@ from app.tickets import saved_views, templates, watchers
 from tests.support.agent import Agent
 from tests.support.cast import in_app
 from tests.support.instances import copy_database
+from tests.support.postgres import unused_name
 from tests.support.settings import settings_for
 from tests.support.story import make_label, make_ticket, ok, state_ids
 
@@ -81,9 +82,16 @@ ARRANGED = (
 
 
 @pytest.fixture
-def other(migrated_url, tmp_path):
-    """Run commands on an installation of its own in which there is nothing yet."""
-    yield from commands_on(migrated_url, tmp_path)
+def other(database, request, tmp_path):
+    """Run commands on an empty installation: on the other database, if both are tested."""
+    is_both = request.config.getoption("--db") == "both"
+    if is_both == (database.kind == "postgresql"):
+        copy_database(tmp_path / "other.db")
+        yield from commands_on(f"sqlite:///{tmp_path / 'other.db'}", tmp_path)
+        return
+    cluster, name = request.getfixturevalue("cluster"), unused_name()
+    yield from commands_on(cluster.create_database(name, cluster.template), tmp_path)
+    cluster.drop_database(name)
 
 
 @pytest.fixture
