@@ -3,15 +3,13 @@
 import re
 
 from tests.support.forking import Forked
-from tests.support.serving import COMMAND, serving
+from tests.support.serving import serving
 
-# As a newcomer starts it, and forked.
-DEMO, AGAIN = (*COMMAND[:-1], "demo"), Forked("wsgi", ("demo",))
+DEMO = Forked("wsgi", ("demo",))
 
 
 def test_a_demo_can_be_logged_in_to_and_is_made_once(tmp_path):
     instance = tmp_path / "instance"
-    instance.mkdir()
     with serving(instance, command=DEMO) as served:
         found = re.search(r"Log in as (\S+) with the password (\S+)\n", served.output())
         username, password = found.groups()
@@ -20,6 +18,6 @@ def test_a_demo_can_be_logged_in_to_and_is_made_once(tmp_path):
         answer = served.request("POST", "/api/v1/auth/login", login)
         assert answer.status == 200
         assert served.stop() == 0
-    with serving(instance, command=AGAIN) as served:
+    with serving(instance, command=DEMO) as served:
         assert "password" not in served.output()
         assert served.request("POST", "/api/v1/auth/login", login).status == 200

@@ -11,6 +11,7 @@ from pathlib import Path
 import requests
 
 from app.webhooks.attempts import signature
+from tests.support.forking import FORKED
 from tests.support.serving import serving
 from tests.test_docs import blocks
 
@@ -33,7 +34,7 @@ def run(command, folder, script, **environment):
 
 
 def test_the_guides_work_as_they_are_written(tmp_path):
-    with serving(tmp_path / "instance") as served:
+    with serving(tmp_path / "instance", command=FORKED) as served:
         shell = [*blocks("api-guide.md", "sh"), *blocks("bot-guide.md", "sh")]
         shell += [blocks("webhooks.md", "sh")[0], *blocks("integrations.md", "sh")]
         script = "\n".join(

@@ -3,13 +3,14 @@
 from tests.support.drain import drain, filled
 from tests.support.forking import FORKED
 from tests.support.serving import serving
+from tests.support.sizes import IS_LONG
 from tests.support.workspace import owner_of
 
-TICKETS, BOTS = 300, 32
+TICKETS, BOTS = 300 if IS_LONG else 100, 32
 LOST = 0.05
 
 
-def test_32_bots_drain_300_tickets_without_racing(migrated_url, tmp_path):
+def test_32_bots_drain_a_queue_without_racing(migrated_url, tmp_path):
     settings = {
         "DATABASE_URL": migrated_url,
         "SECRET_KEY": "a secret key of the tests, long enough",
@@ -25,5 +26,5 @@ def test_32_bots_drain_300_tickets_without_racing(migrated_url, tmp_path):
         assert drained.calls - 2 * TICKETS - BOTS <= LOST * drained.calls
         assert drained.refused == []
         done = owner.call("GET", "/tickets?state_category=done&limit=200")
-        assert len(done["data"]) == 200
+        assert len(done["data"]) == min(TICKETS, 200)
         assert owner.call("GET", "/tickets?ready=true")["data"] == []

@@ -3,6 +3,7 @@
 import fcntl
 import os
 import random
+import re
 import signal
 import sqlite3
 import threading
@@ -11,7 +12,9 @@ from contextlib import contextmanager
 
 import psutil
 import pytest
+from click import ClickException
 
+from app.serving.parent import _only_server_on
 from tests.support.forking import FORKED
 from tests.support.serving import is_healthy, refused_start, serving, start, until, unused_port
 
@@ -50,7 +53,7 @@ def test_the_first_start_names_the_page_that_sets_it_up(tmp_path):
         assert f"Docket is ready. Set it up at {served.url}/setup\n" in served.output()
         assert served.request("POST", "/api/v1/setup/admin", ADMIN).status == 201
         assert served.stop() == 0
-    with serving(tmp_path / "instance") as served:
+    with serving(tmp_path / "instance", command=FORKED) as served:
         assert f"Docket is ready at {served.url}\n" in served.output()
 
 
@@ -96,7 +99,7 @@ def test_ctrl_c_in_a_terminal_goes_to_the_whole_group_and_still_finishes_request
 
 def test_a_service_manager_that_signals_every_process_still_finishes_requests(tmp_path):
     instance = tmp_path / "instance"
-    with serving(instance) as served:
+    with serving(instance, command=FORKED) as served:
         answers = []
         with writers_wait(instance):
             sending = in_flight(served, answers)
@@ -130,7 +133,7 @@ def test_signals_at_any_moment_end_the_server(tmp_path, to_group):
     """Single ones and doubled ones, up to 50 microseconds apart, soon after the start or later."""
     chance = random.Random(to_group)
     for number in range(STOPS // 2):
-        with serving(tmp_path / f"{number}", WORKERS=2) as served:
+        with serving(tmp_path / f"{number}", command=FORKED, WORKERS=2) as served:
             age, gap = chance.choice([0, 0, chance.random()]), chance.choice([None, 0, 5e-5])
             time.sleep(age)
             send = os.killpg if to_group else os.kill
@@ -161,12 +164,21 @@ def test_a_database_that_may_only_be_read_is_refused(tmp_path):
     database.touch(0o400)
     said = refused_start(tmp_path, unused_port())
     assert said == f"Error: {database} must be a file that this user can write to."
+
+
+def test_of_the_files_beside_a_database_its_own_must_be_writable(tmp_path, monkeypatch):
+    database, log, other = (tmp_path / f"docket.db{end}" for end in ("", "-wal", ".2026-11-20"))
+    for path in (database, log, other):
+        path.touch()
+    # Modes do not bind root.
+    monkeypatch.setattr(os, "access", lambda path, _: path == database)
+    refusal = re.escape(f"{log} must be a file that this user can write to.")
+    with pytest.raises(ClickException, match=refusal), _only_server_on(database):
+        pass
     # What somebody else keeps beside it is theirs.
-    database.chmod(0o600)
-    (tmp_path / "docket.db.2026-11-20").touch(0o400)
-    (tmp_path / "docket.db-wal").touch(0o400)
-    said = refused_start(tmp_path, unused_port())
-    assert said == f"Error: {database}-wal must be a file that this user can write to."
+    log.unlink()
+    with _only_server_on(database):
+        assert other.exists()
 
 
 def test_a_port_in_use_is_refused(tmp_path):

@@ -3,7 +3,7 @@
 To import it takes most of a start.
 
 They differ from those that a shell starts in nothing that a client can see. Tests of first starts
-and of signals to a whole group, and all measurements, use real ones (tests/support/serving.py).
+and of Ctrl-C, and all measurements, use real ones (tests/support/serving.py).
 """
 
 import os
