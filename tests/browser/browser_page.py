@@ -40,6 +40,10 @@ class BrowserPage:
         )
         self.page.wait_for_function("() => !document.querySelector('.htmx-request')")
 
+    def ask_for_news(self) -> None:
+        """Ask at once what others did, as a page does that is back on line."""
+        self.page.evaluate("() => { dispatchEvent(new Event('online')); }")
+
     def column(self, name: str) -> Locator:
         """A column of the board."""
         return self.page.locator(f'.column[data-name="{name}"]')

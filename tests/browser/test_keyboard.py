@@ -77,6 +77,7 @@ def test_several_cards_are_chosen_and_changed_together(board, seeded):
     expect(count).to_have_text("2")
     # What is shown anew stays chosen.
     seeded.call("PATCH", f"/tickets/{second}", {"title": "Keyed as well"})
+    wide.ask_for_news()
     expect(wide.card(second)).to_contain_text("Keyed as well")
     expect(wide.card(second)).to_contain_class("chosen")
     wide.press("p")

@@ -64,6 +64,7 @@ def test_a_card_that_changes_is_shown_anew(wide, two, seeded):
     panel = wide.page.locator("#peek")
     expect(panel.locator("h2")).to_have_text("Peek one")
     seeded.call("PATCH", f"/tickets/{first}", {"title": "Peek changed"})
+    wide.ask_for_news()
     expect(panel.locator("h2")).to_have_text("Peek changed")
 
 

@@ -52,14 +52,16 @@ def test_reacting_by_key_alone(comment):
 
 
 def test_what_others_press_appears_and_the_focus_stays(comment, seeded):
-    _, reactions, comment_id = comment
+    wide, reactions, comment_id = comment
     react(seeded, comment_id, "eyes")
+    wide.ask_for_news()
     eyes = reactions.locator("> .reaction")
-    expect(eyes).to_have_text("\U0001f440 1", timeout=4500)
+    expect(eyes).to_have_text("\U0001f440 1")
     eyes.click()
     expect(eyes).to_have_text("\U0001f440 2")
     react(seeded, comment_id, "heart")
-    expect(reactions.locator("> .reaction")).to_have_count(2, timeout=4500)
+    wide.ask_for_news()
+    expect(reactions.locator("> .reaction")).to_have_count(2)
     expect(reactions.locator("[value=eyes][aria-pressed]")).to_be_focused()
 
 
@@ -84,6 +86,7 @@ def test_news_of_an_earlier_moment_do_not_outlive_a_press(comment):
     reactions.get_by_label("Hooray").click()
     hooray = reactions.locator("[value=hooray][aria-pressed=true]")
     expect(hooray).to_be_focused()
+    wide.ask_for_news()
     news = taken()
     wide.page.route("**/reactions", hold)
     hooray.click()

@@ -51,6 +51,7 @@ def test_news_go_on_after_logging_in(ticket, seeded):
     wide, reference = ticket
     wide.page.focus("#comment-body")
     wide.page.context.clear_cookies()
+    wide.ask_for_news()
     expect(wide.toast()).to_contain_text("You were logged out")
     # Whoever writes is not interrupted.
     expect(wide.page.locator("#comment-body")).to_be_focused()

@@ -49,20 +49,25 @@ def test_a_field_being_edited_is_left_alone_and_says_what_it_became(ticket, seed
     wide.page.click("#edit-title")
     wide.page.fill("#value", "My title")
     change(seeded, reference, title="Their title")
+    wide.ask_for_news()
     note = wide.page.locator("#fact-title .theirs")
     expect(note).to_contain_text("bot-dev-1 changed this to Their title")
     expect(wide.page.locator("#value")).to_have_value("My title")
     # What is again as the editor shows it is no news.
     change(seeded, reference, title=before)
+    wide.ask_for_news()
     expect(note).to_have_count(0)
     change(seeded, reference, title="Their title")
+    wide.ask_for_news()
     note.get_by_role("button").click()
     expect(wide.page.locator("h1")).to_have_text("Their title")
     wide.page.click("#edit-body")
     note = wide.page.locator("#fact-body .theirs")
     change(seeded, reference, body="Theirs\n\nof two lines")
+    wide.ask_for_news()
     expect(note).to_contain_text("bot-dev-1 changed this")
     change(seeded, reference, body="")
+    wide.ask_for_news()
     expect(note).to_have_count(0)
 
 
@@ -77,6 +82,7 @@ def test_a_field_that_changes_while_its_editor_is_on_its_way_opens(ticket, seede
     wide.page.click("#edit-priority")
     until(lambda: wide.page.evaluate("1") and held)
     change(seeded, reference, priority="urgent", title="Renamed by a bot")
+    wide.ask_for_news()
     expect(wide.page.locator("h1")).to_have_text("Renamed by a bot")
     held[0].continue_()
     expect(wide.page.locator("#fact-priority [aria-pressed=true]")).to_contain_text("Urgent")
@@ -85,6 +91,7 @@ def test_a_field_that_changes_while_its_editor_is_on_its_way_opens(ticket, seede
 def test_undo_by_key_takes_a_bots_change_back(ticket, seeded):
     wide, reference = ticket
     change(seeded, reference, priority="low")
+    wide.ask_for_news()
     button = undo_button(wide, "lowered the priority to low")
     expect(button).to_be_visible()
     button.focus()
@@ -99,6 +106,7 @@ def test_undo_asks_where_a_person_changed_it_since(ticket, seeded):
     wide, reference = ticket
     change(seeded, reference, priority="low")
     seeded.call("PATCH", f"/tickets/{reference}", {"priority": "high"})
+    wide.ask_for_news()
     button = undo_button(wide, "lowered the priority to low")
     button.click()
     dialog = wide.page.locator("#dialog")
@@ -171,6 +179,7 @@ def test_the_stream_is_filtered_without_losing_a_draft(ticket, seeded):
     expect(wide.page.locator("#comment-body")).to_have_value("Kept")
     # News keep to the part that is shown.
     seeded.call("PATCH", f"/tickets/{reference}", {"due_date": "2031-01-01"})
+    wide.ask_for_news()
     expect(wide.page.locator("#edit-due_date")).to_contain_text("2031")
     expect(wide.page.locator("#thread .event")).to_have_count(1)
 
@@ -208,6 +217,7 @@ def test_a_subtask_is_added_by_key_and_the_line_is_ready_for_the_next(ticket):
 def test_a_deleted_ticket_is_brought_back(ticket, seeded):
     wide, reference = ticket
     seeded.call("DELETE", f"/tickets/{reference}", as_bot=True)
+    wide.ask_for_news()
     expect(wide.page.locator("#live")).to_contain_text("was deleted")
     wide.go(f"/tickets/{reference}", 410)
     assert findings(wide.page) == []
@@ -241,6 +251,7 @@ def test_code_of_a_comment_that_just_came_is_copied(ticket, seeded):
     wide.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     body = {"body": "Run\n\n```\nmake test\n```\n"}
     seeded.call("POST", f"/tickets/{reference}/comments", body, as_bot=True)
+    wide.ask_for_news()
     code = wide.page.locator("#thread .code-box")
     code.hover()
     code.get_by_role("button", name="Copy").click()
@@ -365,10 +376,14 @@ def test_without_a_connection_it_is_said_once_and_nothing_is_lost(ticket, seeded
     wide, reference = ticket
     wide.page.fill("#comment-body", "Kept all along")
     wide.page.route("**/live?**", lambda route: route.abort())
+    for _ in range(2):
+        with wide.page.expect_event("requestfailed"):
+            wide.ask_for_news()
     expect(wide.page.locator("#offline")).to_contain_text("No connection since")
     expect(wide.toast()).to_have_count(0)
     wide.page.unroute("**/live?**")
     change(seeded, reference, priority="low")
+    wide.ask_for_news()
     expect(wide.page.locator("#edit-priority")).to_contain_text("Low")
     expect(wide.page.locator("#offline")).not_to_be_visible()
     expect(wide.page.locator("#comment-body")).to_have_value("Kept all along")
@@ -380,7 +395,8 @@ def test_without_a_connection_it_is_said_once_and_nothing_is_lost(ticket, seeded
 def test_whoever_was_logged_out_is_told_once(ticket):
     wide, _ = ticket
     wide.page.context.clear_cookies()
+    wide.ask_for_news()
     expect(wide.toast()).to_have_count(1)
     expect(wide.toast()).to_contain_text("You were logged out")
-    wide.page.wait_for_timeout(4000)
+    wide.page.wait_for_timeout(3500)
     expect(wide.toast()).to_have_count(1)

@@ -13,9 +13,10 @@ def test_own_changes_of_a_minute_stand_in_the_stream_once(wide, seeded):
         expect(wide.page.locator(f"#edit-{name}")).to_be_focused()
     lines = wide.page.locator("#thread .event[id]")
     with wide.page.expect_response("**/live?*") as news:
-        wide.page.evaluate("document.body.dispatchEvent(new Event('app:poll'))")
+        wide.ask_for_news()
     assert news.value.status == 200
     seeded.call("PATCH", f"/tickets/{reference}", {"title": "Renamed by a bot"}, as_bot=True)
+    wide.ask_for_news()
     expect(wide.page.locator("h1")).to_have_text("Renamed by a bot")
     expect(lines).to_have_count(6)
     # What goes on with a run that is here already comes as well, and once.
@@ -23,6 +24,7 @@ def test_own_changes_of_a_minute_stand_in_the_stream_once(wide, seeded):
     expect(wide.page.locator(".run .event[id]")).to_have_count(4)
     for day in ("2031-01-02", "2031-01-03"):
         seeded.call("PATCH", f"/tickets/{reference}", {"due_date": day})
+    wide.ask_for_news()
     expect(lines).to_have_count(8)
     ids = wide.page.evaluate("[...document.querySelectorAll('[id]')].map(one => one.id)")
     assert len(ids) == len(set(ids))

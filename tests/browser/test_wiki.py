@@ -139,6 +139,7 @@ def test_one_is_told_while_writing_that_another_saved(wide, seeded):
     area = wide.page.locator("#body")
     area.fill("One\n\nTwo by Ada\n")
     seeded.call("PATCH", f"/wiki/pages/{page['id']}", {"body": "One by another\n\nTwo\n"})
+    wide.ask_for_news()
     told = wide.page.get_by_role("status").filter(has_text="saved this page")
     expect(told).to_be_in_viewport()
     expect(area).to_be_focused()
@@ -147,6 +148,7 @@ def test_one_is_told_while_writing_that_another_saved(wide, seeded):
     # Nor does it take the focus where nothing has it.
     area.blur()
     seeded.call("PATCH", f"/wiki/pages/{page['id']}", {"body": "One by another\n\n2\n"})
+    wide.ask_for_news()
     expect(told.locator("a[href*='to=3']")).to_be_visible()
     assert wide.page.evaluate("document.activeElement === document.body")
     with wide.page.context.expect_page() as opened:
