@@ -12,6 +12,7 @@ KEPT = "Your text is kept as a draft."
 NOTE = re.compile(r"^Draft from \d\d:\d\d")
 
 
+# A test of one of them names it.
 @pytest.fixture(params=["description", "comment", "note"])
 def editing(request, wide, seeded):
     """An editor of each kind, open: its text, how to open it again, and where the text stands."""
@@ -56,6 +57,7 @@ def test_a_text_left_by_escape_is_restored_from_the_message(wide, editing):
     assert wide.page.evaluate(DRAFTS) == []
 
 
+@pytest.mark.parametrize("editing", ["note"], indirect=True)
 def test_a_text_left_at_once_is_in_the_editor_when_it_opens_again(wide, editing):
     text, opener, place = editing
     text.fill("Typed a moment ago")
@@ -72,6 +74,7 @@ def test_a_text_left_at_once_is_in_the_editor_when_it_opens_again(wide, editing)
     assert wide.page.evaluate(DRAFTS) == []
 
 
+@pytest.mark.parametrize("editing", ["comment"], indirect=True)
 def test_an_editor_left_as_it_was_says_nothing(wide, editing):
     text, _opener, _place = editing
     text.fill("Before, and after")
@@ -83,6 +86,7 @@ def test_an_editor_left_as_it_was_says_nothing(wide, editing):
     assert wide.page.evaluate(DRAFTS) == []
 
 
+@pytest.mark.parametrize("editing", ["comment"], indirect=True)
 def test_the_message_goes_when_the_editor_opens_again(wide, editing):
     text, opener, _place = editing
     for words in ("One", "One and two"):

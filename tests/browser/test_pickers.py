@@ -96,11 +96,10 @@ def test_a_click_elsewhere_saves_chosen_labels_and_leaves_the_others(ticket):
     expect(ticket.page.locator(".picker")).to_have_count(0)
 
 
-@pytest.mark.parametrize("typed", ["tomorrow", "fri", "in 2 weeks"])
-def test_a_due_date_in_words(ticket, typed):
+def test_a_due_date_in_words(ticket):
     ticket.press("d")
     expect(ticket.page.locator("#value")).to_be_focused()
-    ticket.page.keyboard.type(typed)
+    ticket.page.keyboard.type("in 2 weeks")
     expect(ticket.page.locator("#value-hint")).not_to_have_text("Leave empty for no date")
     day = ticket.page.inner_text("#value-hint").split(", ")[1].rsplit(" ", 2)[0]
     ticket.press("Enter")
@@ -181,26 +180,22 @@ def test_a_parent_is_searched_for_on_a_card(wide, seeded, old_epic):
     assert parent["display_id"] == old_epic
 
 
-@pytest.fixture(scope="module")
-def untouched(seeded):
-    """A ticket for those who open its pickers and choose nothing."""
-    return seeded.ticket("Picked for on a phone")
-
-
-@pytest.mark.parametrize("name", PICKERS.values())
-def test_on_a_phone_a_picker_is_a_sheet_at_the_bottom(phone_visitor, untouched, name):
-    phone_visitor.go(f"/tickets/{untouched}")
-    before = places(phone_visitor.page)
-    phone_visitor.page.tap(f"#edit-{name}")
-    picker = phone_visitor.page.locator(".picker")
-    expect(picker).to_be_visible()
-    box = picker.bounding_box()
-    assert box is not None
-    assert (box["x"], box["width"], round(box["y"] + box["height"])) == (0, 390, 844)
-    assert places(phone_visitor.page) == before
-    assert phone_visitor.overflow() == 0
-    phone_visitor.page.tap("h1")
-    expect(picker).to_have_count(0)
+def test_on_a_phone_a_picker_is_a_sheet_at_the_bottom(phone, seeded):
+    phone.go(f"/tickets/{seeded.ticket('Picked for on a phone')}")
+    picker = phone.page.locator(".picker")
+    for name in PICKERS.values():
+        # To tap a field scrolls to it.
+        phone.page.locator(f"#edit-{name}").scroll_into_view_if_needed()
+        before = places(phone.page)
+        phone.page.tap(f"#edit-{name}")
+        expect(picker).to_be_visible()
+        box = picker.bounding_box()
+        assert box is not None
+        assert (box["x"], box["width"], round(box["y"] + box["height"])) == (0, 390, 844)
+        assert places(phone.page) == before
+        assert phone.overflow() == 0
+        phone.page.tap("h1")
+        expect(picker).to_have_count(0)
 
 
 @pytest.mark.parametrize("path", ["/projects/DEMO/board", "/projects/DEMO/tickets"])

@@ -69,7 +69,7 @@ def test_the_overview_leads_to_what_happened_page_by_page(wide, busy):
     expect(wide.page.locator("main")).not_to_contain_text("Filler 59")
     wide.page.go_back()
     expect(wide.page.locator("main")).to_contain_text("Filler 59")
-    reach(wide, "Older", "link", most=400)
+    wide.page.get_by_role("link", name="Older").focus()
     wide.press("Enter")
     expect(wide.page.get_by_role("link", name="Newest")).to_be_visible()
     wide.page.get_by_role("link", name="Newest").click()

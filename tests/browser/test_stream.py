@@ -354,24 +354,6 @@ def test_a_related_ticket_is_found_by_words_of_its_title(ticket):
     expect(wide.page.locator("#relations .relation")).to_contain_text("A blocker")
 
 
-def test_keys_of_the_ticket(ticket):
-    wide, _ = ticket
-    wide.press("i")
-    expect(wide.page.locator("#edit-assignee")).to_contain_text("Ada Berg")
-    expect(wide.page.locator("#edit-assignee")).to_be_focused()
-    wide.press("w")
-    expect(wide.page.locator("#watch")).to_have_text("Stop watching")
-    for key, name in (("a", "assignee"), ("p", "priority"), ("l", "labels"), ("m", "state")):
-        wide.press(key)
-        # The editor takes the focus by itself once it is ready.
-        expect(wide.page.locator(f"#fact-{name}[data-editor] :focus")).to_have_count(1)
-        wide.press("Escape")
-        expect(wide.page.locator(f"#edit-{name}")).to_be_focused()
-    wide.go("/tickets/DEMO-3")
-    wide.press("u")
-    expect(wide.page.locator("h1")).to_have_text("A rich ticket")
-
-
 def test_without_a_connection_it_is_said_once_and_nothing_is_lost(ticket, seeded):
     wide, reference = ticket
     wide.page.fill("#comment-body", "Kept all along")

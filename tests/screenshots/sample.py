@@ -1,11 +1,11 @@
 """What the screenshots show: a project in which work goes on, and the real data if it is there."""
 
-import subprocess
 import sys
 from pathlib import Path
 
 from tests.browser.seed import Seeded, seed
 from tests.conftest import REAL_DATA
+from tests.support.forking import Forked, ended, fork
 from tests.support.serving import ROOT, Served, environment
 
 GUIDE = """\
@@ -159,15 +159,8 @@ def _details(made: Seeded, project: str) -> None:
 
 def run_flask(instance: Path, served: Served, *arguments: object) -> None:
     """Run a command on the instance, and print what it complains of."""
-    command = [sys.executable, "-m", "flask", "--app", "wsgi", *map(str, arguments)]
-    done = subprocess.run(
-        command,
-        cwd=ROOT,
-        env=environment(instance, served.port),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    log = instance.with_name(f"{arguments[0]}.log")
+    command = Forked("wsgi", tuple(map(str, arguments)))
     # Lines that could not be taken are said and skipped.
-    if done.returncode:
-        print(done.stderr[-500:], file=sys.stderr)
+    if ended(fork(command, ROOT, environment(instance, served.port), log), log):
+        print(log.read_text()[-500:], file=sys.stderr)
