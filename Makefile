@@ -59,7 +59,7 @@ fuzz: $(V)/.stamp-test ## Fuzz for hours (CASES=50000 requests, RUNS=2000 of STE
 		tests/commands/test_copy_and_restore.py \
 		tests/contract/test_fuzz.py tests/files/test_hostile.py tests/fuzz tests/integrations/test_doors.py tests/integrations/test_orders.py \
 		tests/markdown tests/mcp/test_log.py tests/migrations/test_with_data.py \
-		tests/rewind/test_afternoon.py tests/search/test_agreement.py tests/search/test_any_input.py \
+		tests/rewind/test_afternoon.py tests/search/test_agreement.py tests/search/test_any_input.py tests/search/test_ranking.py \
 		tests/server/test_draining.py tests/server/test_waiting.py tests/text/test_diff.py tests/web/test_garbage.py tests/wiki/test_wikilinks.py $(ARGS)
 
 bench: $(V)/.stamp-test ## Benchmark the real server (ARGS="--seconds 5 --clients 1 16", see --help)

@@ -96,7 +96,7 @@ def test_issues_with_all_that_belongs_to_them(cast, github, run, tickets):
 
 
 def test_pages_limits_and_failures_lose_and_double_nothing(github, run, tickets, waits):
-    for number in range(1, 251):
+    for number in range(1, 202):
         github.issue(number)
         github.comment(number, f"Said {number}")
     github.faults.extend(
@@ -114,15 +114,15 @@ def test_pages_limits_and_failures_lose_and_double_nothing(github, run, tickets,
         ]
     )
     report = run()
-    assert report["made"] == {"stories": 250, "comments": 250}
-    assert len(tickets()) == 250
+    assert report["made"] == {"stories": 201, "comments": 201}
+    assert len(tickets()) == 201
     assert 7.0 in waits
     assert 60.0 in waits
     assert github.paths().count("/repos/octo/lamp/issues/comments") == 3
 
 
 def test_it_goes_on_where_it_was_stopped(tmp_path, github, run, tickets):
-    for number in range(1, 251):
+    for number in range(1, 202):
         github.issue(number)
     github.faults.extend([None, *[Reply({}, 500)] * 6])
     assert "Run the same command again" in run(code=1)
@@ -137,7 +137,7 @@ def test_it_goes_on_where_it_was_stopped(tmp_path, github, run, tickets):
         "2",
         "3",
     ]
-    assert len(tickets()) == 250
+    assert len(tickets()) == 201
     assert not download.exists()
 
 

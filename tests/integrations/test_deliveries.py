@@ -141,8 +141,8 @@ def test_at_most_twenty_tickets_of_a_delivery_are_linked(cast):
 
 def test_commits_leave_room_for_pull_requests(cast):
     at = Connected(cast)
-    many = [f"OPEN-1 number {number}" for number in range(40)]
-    assert at.deliver(push("github", "main", *many)) == "30 linked, 10 not linked"
+    many = [f"OPEN-1 number {number}" for number in range(32)]
+    assert at.deliver(push("github", "main", *many)) == "30 linked, 2 not linked"
     assert at.deliver(pull_request("github", 1, body="OPEN-1")) == "1 linked"
 
 

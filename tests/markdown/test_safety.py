@@ -68,7 +68,7 @@ def test_all_of_it_in_one_text():
         judged(done.html, profile)
 
 
-@settings(max_examples=5000 if IS_LONG else 500)
+@settings(max_examples=5000 if IS_LONG else 200)
 @given(TEXTS, st.sampled_from(PROFILES))
 def test_any_text_is_laid_out_in_allowed_tags(text, profile):
     done = render(text, profile, everywhere)
@@ -76,7 +76,7 @@ def test_any_text_is_laid_out_in_allowed_tags(text, profile):
     judged(done.html, profile)
 
 
-@settings(max_examples=1000 if IS_LONG else 100)
+@settings(max_examples=1000 if IS_LONG else 40)
 @given(TEXTS)
 def test_cleaning_again_changes_nothing(text):
     html = str(render(text, Profile.FULL, everywhere).html)
@@ -84,7 +84,7 @@ def test_cleaning_again_changes_nothing(text):
     assert nh3.clean(html, tags=tags) == nh3.clean(nh3.clean(html, tags=tags), tags=tags)
 
 
-@settings(max_examples=2500 if IS_LONG else 500)
+@settings(max_examples=2500 if IS_LONG else 200)
 @given(TEXTS)
 def test_the_links_of_a_text_are_those_that_are_shown(text):
     asked: list[Links] = []

@@ -3,7 +3,7 @@
 from contextlib import nullcontext
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.database.session import is_postgresql
@@ -12,6 +12,7 @@ from app.search.expressions import All, Any, Prefix, Term, Without
 from app.search.parsing import parse
 from app.search.postgres import BLOCK_BITS
 from app.search.ranking import END, Tier, TierQuery, some_of_all_tiers
+from tests.support.sizes import IS_LONG
 from tests.support.story import ok
 
 
@@ -103,6 +104,7 @@ class Corpus:
             return postgres.best(wanted, everything, limit)
 
 
+@settings(max_examples=1000 if IS_LONG else 40)
 @given(st.data())
 def test_tiers_come_one_after_another_however_they_are_looked_for(given_data):
     """On PostgreSQL, whatever number of them is in whichever block of places."""
@@ -170,6 +172,7 @@ def test_what_may_go_on_is_not_taken_for_rare():
     assert corpus.looks == [1, None, 1]
 
 
+@settings(max_examples=1000 if IS_LONG else 40)
 @given(st.data())
 def test_few_that_fit_each_come_with_their_tier(given_data):
     newest = given_data.draw(st.integers(0, 40 << BLOCK_BITS), "newest place")

@@ -64,13 +64,17 @@ def test_the_numbers_are_those_of_the_filter_at_hand(ada, cast, six, states):
     assert "aria-current" not in re.search(r'id="list-counts".*?</p>', done, re.S).group(0)
 
 
-@pytest.mark.parametrize("query", ["", "?priority=low", "?assignee_user_id=me"])
-def test_what_is_too_much_to_count_is_said_to_be_more(ada, make, cast, monkeypatch, query):
+def test_what_is_too_much_to_count_is_said_to_be_more(ada, make, cast, monkeypatch):
     monkeypatch.setattr("app.tickets.list_pages.MAX_COUNT", 3)
     monkeypatch.setattr("app.tickets.pages.listing.MAX_COUNT", 3)
     monkeypatch.setattr("app.tickets.list_pages._LIMIT", 4)
     for number in range(6):
         make(f"No. {number}", priority="low", assignee_user_id=cast.ada.user_id)
+    for query in ("", "?priority=low", "?assignee_user_id=me"):
+        is_said_to_be_more(ada, query)
+
+
+def is_said_to_be_more(ada, query):
     text = ada.get(f"{LIST}{query}").text
     assert counts(text) == "over 3 open 0 done"
     # Along an index the list has all of them; by anything else it cannot be sorted.
@@ -127,7 +131,7 @@ ORDERS = {
 
 
 def test_every_order_forth_and_back(ada, six, monkeypatch):
-    monkeypatch.setattr("app.tickets.pages.listing.ROWS", 2)
+    monkeypatch.setattr("app.tickets.pages.listing.ROWS", 3)
     for sort in ORDERS:
         walk(ada, sort)
 

@@ -126,13 +126,13 @@ def test_what_fails_to_commit_is_told_to_nobody(cast, worker, receiver, subscrib
 
 def test_events_arrive_in_their_order(cast, worker, receiver, subscribe):
     subscribe("ticket.created")
-    for number in range(30):
+    for number in range(12):
         make_ticket(cast.ada, cast.open_project, f"{number}")
-    came = receiver.wait_for(30)
-    assert [one.body["payload"]["title"] for one in came] == [str(number) for number in range(30)]
+    came = receiver.wait_for(12)
+    assert [one.body["payload"]["title"] for one in came] == [str(number) for number in range(12)]
 
 
-@pytest.mark.parametrize("status", [500, 503, 429])
+@pytest.mark.parametrize("status", [503, 429])
 def test_what_may_pass_is_tried_four_times(
     app, cast, quickly, worker, receiver, subscribe, deliveries, all_done, status
 ):
