@@ -42,6 +42,10 @@ def _cast(app):
     return made
 
 
+def nothing(*_):
+    """The real build."""
+
+
 def every_human_only_verb_is_a_bots(monkeypatch):
     judge = actors.authorize
 
@@ -134,6 +138,7 @@ def every_token_is_for_all_projects(monkeypatch):
 @pytest.mark.parametrize(
     "weaken",
     [
+        nothing,
         every_human_only_verb_is_a_bots,
         a_token_is_as_good_as_a_session,
         every_token_writes,
@@ -141,9 +146,8 @@ def every_token_is_for_all_projects(monkeypatch):
     ],
 )
 def test_a_token_that_becomes_more_is_noticed(app, cast, monkeypatch, weaken):
-    assert probes.gained_by_a_token(app, cast) == []
     weaken(monkeypatch)
-    assert probes.gained_by_a_token(app, cast) != []
+    assert bool(probes.gained_by_a_token(app, cast)) is (weaken is not nothing)
 
 
 # -- bots that are deleted -----------------------------------------------------------------------
@@ -177,6 +181,7 @@ def a_bot_is_a_user_like_any_other(monkeypatch):
 @pytest.mark.parametrize(
     "weaken",
     [
+        nothing,
         every_human_only_verb_is_a_bots,
         a_token_outlives_its_bot,
         deleted_projects_leave_the_allowlist,
@@ -184,9 +189,8 @@ def a_bot_is_a_user_like_any_other(monkeypatch):
     ],
 )
 def test_what_a_deleted_bot_leaves_behind_is_noticed(app, cast, monkeypatch, weaken):
-    assert probes.left_by_a_deleted_bot(app, cast) == []
     weaken(monkeypatch)
-    assert probes.left_by_a_deleted_bot(app, cast) != []
+    assert bool(probes.left_by_a_deleted_bot(app, cast)) is (weaken is not nothing)
 
 
 # -- scripts -------------------------------------------------------------------------------------
@@ -212,12 +216,12 @@ def scripts_may_stand_in_pages(monkeypatch, _app):
 
 @pytest.mark.one_database
 @pytest.mark.parametrize(
-    "weaken", [values_go_out_as_they_are, any_address_is_a_link, scripts_may_stand_in_pages]
+    "weaken",
+    [nothing, values_go_out_as_they_are, any_address_is_a_link, scripts_may_stand_in_pages],
 )
 def test_a_script_in_what_was_written_is_noticed(app, cast, monkeypatch, weaken):
-    assert probes.stored_scripts(cast) == []
     weaken(monkeypatch, app)
-    assert probes.stored_scripts(cast) != []
+    assert bool(probes.stored_scripts(cast)) is (weaken is not nothing)
 
 
 # -- what belongs to others ----------------------------------------------------------------------
@@ -259,6 +263,7 @@ def test_what_is_read_of_others_is_noticed(app, monkeypatch):
     own = world.places["own"]["ticket"]
     assert ada.post(f"/tickets/{own}/relations", named).status_code == 201
     with frozen(monkeypatch):
+        assert probes.read_of_others(world) == []
         for weaken in (
             lists_of_tickets_are_of_all_projects,
             every_project_is_seen,
@@ -266,10 +271,10 @@ def test_what_is_read_of_others_is_noticed(app, monkeypatch):
             feeds_name_both_ends,
             notes_are_everyones,
         ):
-            assert probes.read_of_others(world) == []
             with monkeypatch.context() as patched:
                 weaken(patched)
                 assert probes.read_of_others(world) != [], weaken.__name__
+        assert probes.read_of_others(world) == []
 
 
 def test_a_session_of_another_that_is_ended_is_noticed(app, cast, monkeypatch):
