@@ -1,5 +1,7 @@
 """Cached pages are given all that they show."""
 
+from functools import cache
+
 import pytest
 from jinja2 import meta, nodes
 
@@ -7,6 +9,7 @@ from jinja2 import meta, nodes
 OF_REQUEST = {"request", "session", "g", "config", "get_flashed_messages"}
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("template", ["tickets/board.html", "tickets/show.html", "wiki/show.html"])
 def test_cached_pages_ask_for_nothing_of_the_request(app, template):
     asked = asked_of_page(app.jinja_env, template)
@@ -29,13 +32,14 @@ def test_the_judge_of_cached_pages_sees_all_parts_of_a_page(env):
 def asked_of_page(env, name: str) -> set[str]:
     """As ``asked_for``, with what it extends, and with the macros of all pages."""
     parsed = env.parse(env.loader.get_source(env, name)[0])
-    names = asked_for(env, name)
+    names = {*asked_for(env, name)}
     for above in parsed.find_all(nodes.Extends):
         names |= asked_of_page(env, above.template.value)
     return names | asked_for(env, "macros/ui.html")
 
 
-def asked_for(env, name: str) -> set[str]:
+@cache
+def asked_for(env, name: str) -> frozenset[str]:
     """What a template asks for, with all that it includes."""
     parsed = env.parse(env.loader.get_source(env, name)[0])
     names = set(meta.find_undeclared_variables(parsed))
@@ -43,4 +47,4 @@ def asked_for(env, name: str) -> set[str]:
     names |= {one.name for one in parsed.find_all(nodes.Name)} & OF_REQUEST
     for include in parsed.find_all(nodes.Include):
         names |= asked_for(env, include.template.value)
-    return names
+    return frozenset(names)
