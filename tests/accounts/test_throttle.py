@@ -145,12 +145,12 @@ def test_busy_hasher_counts_for_nothing(app, client, monkeypatch):
     fail(client, times=5)
 
 
-@pytest.mark.parametrize("spelling", ["ADA", " ada ", "ａｄａ", "Ada\u2003"])
-def test_no_spelling_of_a_username_escapes_its_window(app, client, spelling):
+def test_no_spelling_of_a_username_escapes_its_window(app, client):
     set_up(app)
-    for number in range(5):
+    for number, spelling in enumerate(("ADA", " ada ", "ａｄａ", "Ada\u2003", "ada")):
         fail(client, username=spelling, address=f"10.0.1.{number}")
     refused(client, username="ada", address="10.0.0.9")
+    refused(client, username="ADA", address="10.0.0.9")
 
 
 def test_any_spelling_logs_in(app, client):
@@ -271,7 +271,7 @@ def test_parallel_logins_of_many_usernames_from_one_address_share_its_window(app
 def test_parallel_good_logins_give_every_place_back(app, client):
     admin = set_up(app)
     new_human(admin, "grace")
-    for _ in range(4):
+    for _ in range(2):
         answers = at_once(
             5, lambda number: try_login(app.test_client(), "grace", address="10.0.0.1").status_code
         )

@@ -5,6 +5,7 @@ import pytest
 from app.core import ids
 from app.core.clock import iso
 from app.rewind import previewing
+from tests.support.cases import cases
 from tests.support.story import events, invalid, ok, refused
 
 
@@ -174,7 +175,7 @@ def test_what_is_wrong_is_refused(world, path):
     refused(ada.get("/users/nobody/rewind" + query(world)), 404, "resource.not_found")
 
 
-@pytest.mark.parametrize(
+@cases(
     "span",
     [
         {"since": "0001-01-01T00:00:00+23:59"},

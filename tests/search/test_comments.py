@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.cases import cases
 from tests.support.story import make_ticket, ok
 
 
@@ -41,9 +42,7 @@ def test_a_comment_ranks_below_bodies_and_is_named(cast, ada):
     assert hits[2]["snippet"][start:end] == "flicker"
 
 
-@pytest.mark.parametrize(
-    "q", ["flickers", "flick", "f", "flickering hall", '"long hall"', "lamp hall", '"long hal']
-)
+@cases("q", ["flickers", "flick", "f", "flickering hall", '"long hall"', "lamp hall", '"long hal'])
 def test_words_stems_beginnings_and_phrases(ada, q):
     say(ada, "It flickers in the long hall")
     assert found(ada, q) == ["OPEN-1"]

@@ -1,7 +1,6 @@
 """Moving cards without a browser: into columns and lanes, and choices made of them."""
 
-import pytest
-
+from tests.support.cases import cases
 from tests.web.cards_on_page import lane_of, shown
 
 
@@ -72,9 +71,7 @@ def test_moving_on_the_board_of_all_goes_to_the_first_state(ada, cast, make):
     assert answer.status_code == 409
 
 
-@pytest.mark.parametrize(
-    "sent", [{}, {"state_id": "x"}, {"state_id": "done", "group": "priority", "lane": "mauve"}]
-)
+@cases("sent", [{}, {"state_id": "x"}, {"state_id": "done", "group": "priority", "lane": "mauve"}])
 def test_moves_nowhere_are_refused(ada, make, sent):
     make("Still")
     assert ada.post("/tickets/OPEN-1/move", htmx=True, **sent).status_code == 422

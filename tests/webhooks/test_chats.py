@@ -10,6 +10,7 @@ import pytest
 from app.webhooks import outbox
 from app.webhooks.chats import content, message
 from app.webhooks.models import WebhookForm
+from tests.support.cases import cases
 from tests.support.receiver import SECRET
 from tests.support.serving import until
 from tests.support.story import events, invalid, make_ticket, malformed, ok
@@ -253,7 +254,7 @@ def test_the_form_of_a_webhook_stays(cast, subscribe):
     )
 
 
-@pytest.mark.parametrize(
+@cases(
     "path",
     [
         "/hook",
