@@ -18,7 +18,7 @@ from tests.support.story import events, state_ids, walk
 
 pytestmark = pytest.mark.slow
 
-RUNS = int(os.environ.get("RUNS", "6"))
+RUNS = int(os.environ.get("RUNS", "4"))
 STEPS = int(os.environ.get("STEPS", "25"))
 GONE = ("resource.gone", None)
 KINDS = ("blocks", "relates_to", "duplicates")
