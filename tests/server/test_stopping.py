@@ -48,19 +48,11 @@ def in_flight(served, answers):
 
 
 def test_the_first_start_names_the_page_that_sets_it_up(tmp_path):
-    (tmp_path / "instance").mkdir()
-    with serving(tmp_path / "instance") as served:
-        assert f"Docket is ready. Set it up at {served.url}/setup\n" in served.output()
-        assert served.request("POST", "/api/v1/setup/admin", ADMIN).status == 201
-        assert served.stop() == 0
-    with serving(tmp_path / "instance", command=FORKED) as served:
-        assert f"Docket is ready at {served.url}\n" in served.output()
-
-
-def test_what_is_stored_is_for_its_owner_alone_and_one_file_at_rest(tmp_path):
+    """What it stores is for its owner alone, and one file at rest."""
     instance = tmp_path / "instance"
     instance.mkdir()
-    with serving(instance, command=FORKED) as served:
+    with serving(instance) as served:
+        assert f"Docket is ready. Set it up at {served.url}/setup\n" in served.output()
         assert served.request("POST", "/api/v1/setup/admin", ADMIN).status == 201
         modes = {path.name: path.stat().st_mode & 0o077 for path in instance.iterdir()}
         assert {"docket.db", "docket.db-wal", "secret_key"} <= modes.keys()
@@ -68,6 +60,8 @@ def test_what_is_stored_is_for_its_owner_alone_and_one_file_at_rest(tmp_path):
         assert served.stop() == 0
     log = instance / "docket.db-wal"
     assert not log.exists() or log.stat().st_size == 0
+    with serving(instance, command=FORKED) as served:
+        assert f"Docket is ready at {served.url}\n" in served.output()
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])

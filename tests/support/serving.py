@@ -152,6 +152,8 @@ def _popen(command: tuple[str, ...], given: dict[str, str], log: Path) -> subpro
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
+            # As most shells have it: others may read what does not refuse them.
+            umask=0o022,
             # Of its own group, so that a test can send a signal to it alone or to all of it.
             start_new_session=True,
         )
