@@ -1,14 +1,18 @@
 """What is new on a board: asked for by a token, answered by what changed."""
 
 import re
+from functools import partial
 
 from sqlalchemy import insert
 
 from app.audit.models import AuditEvent
+from app.core.actor import Actor, ActorKind
 from app.core.clock import now_ms
 from app.database.session import run_write, session
 from app.tickets.changes import OVERLAP_MS
+from app.tickets.creating import create_ticket
 from tests.support.cases import cases
+from tests.support.cast import in_app
 from tests.web.cards_on_page import opened, reads, shown, token_in
 
 
@@ -114,8 +118,10 @@ def test_many_changes_and_new_columns_are_a_pill(ada, cast, make):
     assert 'data-pill=""' in answer.text
 
 
-def test_a_burst_of_events_is_news_once(ada, make, states):
-    made = [make(f"No. {number}")["id"] for number in range(210)]
+def test_a_burst_of_events_is_news_once(app, ada, cast, make, states):
+    actor = Actor(ActorKind.HUMAN, cast.ada.user_id, "ada", "Ada")
+    create = partial(create_ticket, actor, cast.open_project)
+    made = in_app(app, lambda: [create(title=f"No. {number}").id for number in range(210)])
     token = opened(ada)
     given = {"project": "OPEN", "back": "/", "action": "change", "id": made}
     ada.post("/tickets/bulk", htmx=True, place=states["To do"], **given)
