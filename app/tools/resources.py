@@ -14,7 +14,7 @@ from app.tickets import comments, read
 from app.tickets.models import Ticket
 from app.tools import messages
 from app.tools.reading import keep, keep_page, read_ticket
-from app.tools.ticket_fields import facts
+from app.tools.ticket_fields import field_lines
 from app.wiki import loaders
 from app.wiki.models import WikiPage
 
@@ -79,7 +79,7 @@ def ticket_text(actor: Actor, display_id: str, log_writes: LogWrites) -> str:
         comments=page.data,
         are_all=page.next_cursor is None,
     )
-    parts = [f"# {data['display_id']}: {data['title']}", facts(data)]
+    parts = [f"# {data['display_id']}: {data['title']}", field_lines(data)]
     if data["body"]:
         parts.append(data["body"])
     if page.data:

@@ -141,7 +141,7 @@ def ticket_of(actor: Actor, arguments: Mapping[str, Any], answer: Mapping[str, A
     return str(read.get_ticket(actor, naming.ticket(call)).row.id)
 
 
-def facts(ticket: dict[str, Any]) -> str:
+def field_lines(ticket: dict[str, Any]) -> str:
     """The fields of a ticket as a list in Markdown."""
     state, assignee, parent = ticket["state"], ticket["assignee"], ticket["parent"]
     state_text = f"{state['name']} ({state['category']})" if state else ticket_messages.NO_VALUE

@@ -1,4 +1,4 @@
-// Serves [data-editor], [data-fact] with [data-saves], and [data-return].
+// Serves [data-editor], [data-ticket-field] with [data-saves], and [data-return].
 // Writing: editors that open in place.
 
 import { announce } from "./page.js";
@@ -20,14 +20,14 @@ export function watchEditing() {
     // Whoever has gone on to something else meanwhile is not called back.
     const free = document.activeElement === document.body || place.contains(document.activeElement);
     const posted = event.detail.requestConfig?.verb === "post";
-    if (!editor && place.matches("[data-fact]") && posted) saved(place);
+    if (!editor && place.matches("[data-ticket-field]") && posted) saved(place);
     if (!free) return;
     if (editor) {
       const start = STARTS.map((one) => editor.querySelector(one)).find(Boolean);
       start?.focus();
       // What is suggested takes the place of what was there.
       if (start?.closest("[data-picker]")) start.select?.();
-    } else if (place.matches("[data-fact]")) {
+    } else if (place.matches("[data-ticket-field]")) {
       place.querySelector("[data-edit]")?.focus();
     } else if (document.activeElement === document.body) {
       const back = place.querySelector("[data-return]") ?? place.querySelector("h2[tabindex], textarea, a, button");

@@ -88,8 +88,8 @@ def measure(page: Page, made: Seeded, times: int) -> None:
     board, listed = (f"{made.url}/projects/REAL/{name}" for name in ("board", "tickets"))
     ticket = f"{made.url}/tickets/REAL-331"
     openings = {
-        "card to ticket": (board, ".card-title", "#fact-state"),
-        "list row to ticket": (listed, "tbody [data-row-link]", "#fact-state"),
+        "card to ticket": (board, ".card-title", "#ticket-field-state"),
+        "list row to ticket": (listed, "tbody [data-row-link]", "#ticket-field-state"),
         "ticket to board": (
             ticket,
             "header nav a:has-text('Board'), .header a:has-text('Board')",

@@ -30,7 +30,7 @@ def editing(request, wide, seeded):
             place = page.locator(f"#comment-{made['id']}")
             opener, text = place.get_by_role("link", name="Edit"), place.locator("textarea")
         else:
-            place = page.locator("#fact-body")
+            place = page.locator("#ticket-field-body")
             opener, text = page.locator("#edit-body"), place.locator("#value")
         wide.go(path)
     opener.click()
@@ -100,7 +100,7 @@ def test_the_message_goes_when_the_editor_opens_again(wide, editing):
 
 def test_who_uses_theirs_can_have_the_own_text_back(wide, seeded):
     reference = seeded.ticket("Of this test", body="One\n\nTwo")
-    place, text = wide.page.locator("#fact-body"), wide.page.locator("#value")
+    place, text = wide.page.locator("#ticket-field-body"), wide.page.locator("#value")
     wide.go(f"/tickets/{reference}")
     wide.page.click("#edit-body")
     text.fill("One\n\nTwo by me")

@@ -34,7 +34,7 @@ def test_the_profile_leads_to_unsent_drafts_and_lets_go_of_them(wide, seeded):
 
 def test_a_reload_after_a_conflict_of_descriptions_loses_neither_text(wide, seeded):
     reference = seeded.ticket("Of this test", body="One\n\nTwo")
-    text, place = wide.page.locator("#value"), wide.page.locator("#fact-body")
+    text, place = wide.page.locator("#value"), wide.page.locator("#ticket-field-body")
     wide.go(f"/tickets/{reference}")
     wide.page.click("#edit-body")
     text.fill("One\n\nTwo, by me")
@@ -75,7 +75,7 @@ def test_each_conflict_of_a_description_is_decided_by_mouse(wide, overtaken):
     wide.page.get_by_role("radio", name="Keep mine").first.check()
     wide.page.get_by_role("radio", name="Keep theirs").last.check()
     wide.page.get_by_role("button", name="Save merged text").click()
-    expect(wide.page.locator("#fact-body .markdown")).to_contain_text("One by me")
+    expect(wide.page.locator("#ticket-field-body .markdown")).to_contain_text("One by me")
     assert overtaken() == "One by me\n\nTwo\n\nThree by it"
     assert wide.page.evaluate(DRAFTS) == []
 
@@ -84,14 +84,14 @@ def test_each_conflict_of_a_description_is_decided_by_key(wide, overtaken):
     # The first choice comes after what differs, which is folded and scrolled by key.
     wide.page.get_by_label("Keep both, theirs first").first.focus()
     wide.press("ArrowDown", "Control+Enter")
-    expect(wide.page.locator("#fact-body .markdown")).to_contain_text("One by me")
+    expect(wide.page.locator("#ticket-field-body .markdown")).to_contain_text("One by me")
     assert overtaken() == KEPT_BOTH.removeprefix("One by the bot\n")
 
 
 def test_ctrl_enter_in_a_conflict_empties_nothing(wide, overtaken):
     expect(wide.page.get_by_role("alert").filter(has_text="Someone else")).to_be_focused()
     wide.press("Control+Enter")
-    expect(wide.page.locator("#fact-body .markdown")).to_contain_text("One by me")
+    expect(wide.page.locator("#ticket-field-body .markdown")).to_contain_text("One by me")
     assert overtaken() == KEPT_BOTH
 
 
@@ -110,7 +110,7 @@ def test_a_reload_of_a_conflict_loses_no_text(wide, overtaken):
     wide.page.click("#edit-body")
     expect(text).to_have_value("All of it, by both")
     wide.press("Control+Enter")
-    expect(wide.page.locator("#fact-body .markdown")).to_contain_text("All of it, by both")
+    expect(wide.page.locator("#ticket-field-body .markdown")).to_contain_text("All of it, by both")
     assert overtaken() == "All of it, by both"
     assert wide.page.evaluate(DRAFTS) == []
 
@@ -119,7 +119,7 @@ def test_a_conflict_fits_on_a_phone(wide, overtaken):
     wide.page.set_viewport_size({"width": 390, "height": 844})
     assert wide.overflow() == 0
     wide.page.get_by_role("button", name="Save my version").click()
-    expect(wide.page.locator("#fact-body .markdown")).to_contain_text("One by me")
+    expect(wide.page.locator("#ticket-field-body .markdown")).to_contain_text("One by me")
     assert overtaken() == "One by me\n\nTwo\n\nThree by me"
 
 
@@ -192,7 +192,7 @@ def test_a_text_whose_form_got_no_answer_of_ours_is_kept(wide):
     expect(text).to_have_value("Never arrived")
     wide.page.fill("#title", "Made after all")
     create.click()
-    expect(wide.page.locator("#fact-body")).to_contain_text("Never arrived")
+    expect(wide.page.locator("#ticket-field-body")).to_contain_text("Never arrived")
     wide.page.wait_for_function(f"() => !{DRAFTS}.length")
 
 

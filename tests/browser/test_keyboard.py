@@ -159,7 +159,7 @@ def test_the_keys_of_a_ticket(wide, seeded):
     expect(wide.page.locator("#edit-assignee")).to_contain_text("Ada Berg")
     expect(wide.page.locator("#edit-assignee")).to_be_focused()
     # The others are in test_pickers.py.
-    for key, opens in (("e", "#fact-title"), ("m", "#fact-state")):
+    for key, opens in (("e", "#ticket-field-title"), ("m", "#ticket-field-state")):
         wide.press(key)
         expect(wide.page.locator(f"{opens}[data-editor] :focus")).to_have_count(1)
         wide.press("Escape")

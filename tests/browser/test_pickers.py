@@ -25,7 +25,7 @@ def ticket(wide, seeded):
 def places(page) -> list[float]:
     """Where every field and the description stand."""
     return page.evaluate(
-        "[...document.querySelectorAll('.fact, .fact-value, .ticket-main')]"
+        "[...document.querySelectorAll('.ticket-field, .ticket-field-value, .ticket-main')]"
         ".flatMap(one => { const box = one.getBoundingClientRect();"
         " return [box.x, box.y] })"
     )
@@ -35,7 +35,7 @@ def test_each_key_opens_a_popover_that_moves_nothing_and_gives_the_focus_back(ti
     before = places(ticket.page)
     for key, name in PICKERS.items():
         ticket.press(key)
-        expect(ticket.page.locator(f"#fact-{name} .picker :focus")).to_have_count(1)
+        expect(ticket.page.locator(f"#ticket-field-{name} .picker :focus")).to_have_count(1)
         assert places(ticket.page) == before, name
         ticket.press("Escape")
         expect(ticket.page.locator(".picker")).to_have_count(0)
@@ -59,7 +59,9 @@ def test_saved_stands_in_the_place_of_the_name(ticket):
     ticket.press("p")
     expect(ticket.page.locator(".picker :focus")).to_have_count(1)
     ticket.press("ArrowDown", "Enter")
-    expect(ticket.page.locator("#fact-priority .fact-name > .saved-mark")).to_have_text("Saved")
+    expect(
+        ticket.page.locator("#ticket-field-priority .ticket-field-name > .saved-mark")
+    ).to_have_text("Saved")
     assert places(ticket.page)[:12] == before[:12]
     expect(ticket.page.locator(".saved-mark")).to_have_count(0)
 
@@ -87,7 +89,7 @@ def test_several_labels_and_a_new_one_at_once(ticket):
 
 def test_a_click_elsewhere_saves_chosen_labels_and_leaves_the_others(ticket):
     ticket.page.click("#edit-labels")
-    ticket.page.check("#fact-labels [type=checkbox] >> nth=0")
+    ticket.page.check("#ticket-field-labels [type=checkbox] >> nth=0")
     ticket.page.click("h1")
     expect(ticket.page.locator("#edit-labels .label")).to_have_count(1)
     ticket.page.click("#edit-state")

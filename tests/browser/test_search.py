@@ -237,7 +237,7 @@ def test_the_palette_opens_a_picker_of_the_ticket_at_hand(visitor, gates, words,
     visitor.go("/tickets/DEMO-2")
     typed(visitor, words)
     visitor.press("Enter")
-    expect(visitor.page.locator(f"#fact-{opens} .picker :focus")).to_have_count(1)
+    expect(visitor.page.locator(f"#ticket-field-{opens} .picker :focus")).to_have_count(1)
     visitor.press("Escape")
     expect(visitor.page.locator(f"#edit-{opens}")).to_be_focused()
 

@@ -102,7 +102,7 @@ def test_the_next_subtask_is_typed_while_one_is_added(ticket):
 def test_an_editor_that_is_saved_takes_no_more_words(ticket, name):
     wide, _ = ticket
     wide.page.click(f"#edit-{name}")
-    field, place = wide.page.locator("#value"), wide.page.locator(f"#fact-{name}")
+    field, place = wide.page.locator("#value"), wide.page.locator(f"#ticket-field-{name}")
     field.fill("New text")
     with on_its_way(wide, f"**/fields/{name}") as left:
         wide.press("Control+Enter")
@@ -128,7 +128,7 @@ def test_an_editor_without_a_connection_is_written_on_in(ticket):
     wide.page.keyboard.type(", longer")
     expect(wide.page.get_by_text("Saving…")).to_have_count(0)
     wide.press("Control+Enter")
-    expect(wide.page.locator("#fact-body .markdown")).to_have_text("New text, longer")
+    expect(wide.page.locator("#ticket-field-body .markdown")).to_have_text("New text, longer")
     wide.problems.clear()
 
 

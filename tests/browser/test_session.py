@@ -104,7 +104,7 @@ def test_a_form_that_leaves_the_page_asks_before_it_goes(wide):
     wide.page.locator("main form button.primary").click()
     log_in(wide)
     expect(wide.page.locator("h1")).to_have_text("Made after all")
-    expect(wide.page.locator("#fact-body")).to_contain_text("With all of its text")
+    expect(wide.page.locator("#ticket-field-body")).to_contain_text("With all of its text")
     assert wide.page.evaluate(DRAFTS) == []
 
 

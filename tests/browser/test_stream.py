@@ -50,7 +50,7 @@ def test_a_field_being_edited_is_left_alone_and_says_what_it_became(ticket, seed
     wide.page.fill("#value", "My title")
     change(seeded, reference, title="Their title")
     wide.ask_for_news()
-    note = wide.page.locator("#fact-title .theirs")
+    note = wide.page.locator("#ticket-field-title .theirs")
     expect(note).to_contain_text("bot-dev-1 changed this to Their title")
     expect(wide.page.locator("#value")).to_have_value("My title")
     # What is again as the editor shows it is no news.
@@ -62,7 +62,7 @@ def test_a_field_being_edited_is_left_alone_and_says_what_it_became(ticket, seed
     note.get_by_role("button").click()
     expect(wide.page.locator("h1")).to_have_text("Their title")
     wide.page.click("#edit-body")
-    note = wide.page.locator("#fact-body .theirs")
+    note = wide.page.locator("#ticket-field-body .theirs")
     change(seeded, reference, body="Theirs\n\nof two lines")
     wide.ask_for_news()
     expect(note).to_contain_text("bot-dev-1 changed this")
@@ -85,7 +85,9 @@ def test_a_field_that_changes_while_its_editor_is_on_its_way_opens(ticket, seede
     wide.ask_for_news()
     expect(wide.page.locator("h1")).to_have_text("Renamed by a bot")
     held[0].continue_()
-    expect(wide.page.locator("#fact-priority [aria-pressed=true]")).to_contain_text("Urgent")
+    expect(wide.page.locator("#ticket-field-priority [aria-pressed=true]")).to_contain_text(
+        "Urgent"
+    )
 
 
 def test_undo_by_key_takes_a_bots_change_back(ticket, seeded):
@@ -129,12 +131,12 @@ def test_two_people_change_one_description_and_nothing_is_lost(ticket, seeded):
     wide.page.click("#edit-body")
     wide.page.fill("#value", "One\n\nTwo\n\nThree, by me")
     change(seeded, reference, body="One, by the bot\n\nTwo\n\nThree")
-    wide.page.click("#fact-body button[type=submit]")
-    expect(wide.page.locator("#fact-body")).to_contain_text("Your changes are safe")
+    wide.page.click("#ticket-field-body button[type=submit]")
+    expect(wide.page.locator("#ticket-field-body")).to_contain_text("Your changes are safe")
     expect(wide.page.locator("#value")).to_have_value("One, by the bot\n\nTwo\n\nThree, by me")
     wide.page.click("text=Save both")
-    expect(wide.page.locator("#fact-body .markdown")).to_contain_text("Three, by me")
-    expect(wide.page.locator("#fact-body .markdown")).to_contain_text("One, by the bot")
+    expect(wide.page.locator("#ticket-field-body .markdown")).to_contain_text("Three, by me")
+    expect(wide.page.locator("#ticket-field-body .markdown")).to_contain_text("One, by the bot")
 
 
 def test_names_links_and_numbers_complete_by_key(ticket):
@@ -287,7 +289,7 @@ def test_without_a_script_the_stream_reads_and_undoes(plain, seeded):
     plain.page.click("#children .add-row button")
     expect(plain.page.locator(".children")).to_contain_text("A plain part")
     plain.page.locator(".event:has-text('edited the description') form.undo button").click()
-    expect(plain.page.locator("#fact-body")).to_contain_text("No description yet")
+    expect(plain.page.locator("#ticket-field-body")).to_contain_text("No description yet")
     change(seeded, reference, priority="low")
     seeded.call("PATCH", f"/tickets/{reference}", {"priority": "high"})
     plain.page.reload()

@@ -17,7 +17,7 @@ def ticket(wide, seeded):
 def choose(wide, field: str, text: str) -> None:
     """Open a field and choose an option."""
     wide.page.click(f"#edit-{field}")
-    wide.page.click(f"#fact-{field} .option:has-text('{text}')")
+    wide.page.click(f"#ticket-field-{field} .option:has-text('{text}')")
 
 
 def test_an_option_is_saved_with_one_click(ticket):
@@ -41,9 +41,9 @@ def test_an_option_is_saved_with_one_click(ticket):
 def test_labels_due_date_and_parent(ticket, seeded):
     wide, _ = ticket
     wide.page.click("#edit-labels")
-    wide.page.check("#fact-labels [type=checkbox] >> nth=0")
-    wide.page.check("#fact-labels [type=checkbox] >> nth=1")
-    wide.page.click("#fact-labels button[type=submit]")
+    wide.page.check("#ticket-field-labels [type=checkbox] >> nth=0")
+    wide.page.check("#ticket-field-labels [type=checkbox] >> nth=1")
+    wide.page.click("#ticket-field-labels button[type=submit]")
     expect(wide.page.locator("#edit-labels .label")).to_have_count(2)
     wide.page.click("#edit-due_date")
     wide.page.fill("#value", "2031-05-06")
@@ -78,11 +78,13 @@ def test_what_is_wrong_stands_beside_the_field_and_keeps_the_text(ticket):
 def test_a_field_that_changed_meanwhile_is_not_overwritten(ticket, seeded):
     wide, reference = ticket
     wide.page.click("#edit-priority")
-    expect(wide.page.locator("#fact-priority .option")).to_have_count(4)
+    expect(wide.page.locator("#ticket-field-priority .option")).to_have_count(4)
     seeded.call("PATCH", f"/tickets/{reference}", {"priority": "urgent"}, as_bot=True)
-    wide.page.click("#fact-priority .option:has-text('Low')")
-    expect(wide.page.locator("#fact-priority")).to_contain_text("Someone changed this to urgent")
-    wide.page.click("#fact-priority .option:has-text('Low')")
+    wide.page.click("#ticket-field-priority .option:has-text('Low')")
+    expect(wide.page.locator("#ticket-field-priority")).to_contain_text(
+        "Someone changed this to urgent"
+    )
+    wide.page.click("#ticket-field-priority .option:has-text('Low')")
     expect(wide.page.locator("#edit-priority")).to_contain_text("Low")
 
 
@@ -101,7 +103,7 @@ def test_a_description_is_shown_as_it_was_written(ticket):
     text = "\nOne line\n\n    <b>code</b> & more"
     wide.page.fill("#value", text)
     wide.press("Control+Enter")
-    expect(wide.page.locator("#fact-body .markdown")).to_contain_text("<b>code</b> & more")
+    expect(wide.page.locator("#ticket-field-body .markdown")).to_contain_text("<b>code</b> & more")
     wide.page.click("#edit-body")
     assert wide.page.input_value("#value").strip("\n") == text.strip("\n")
 

@@ -8,8 +8,10 @@ def test_own_changes_of_a_minute_stand_in_the_stream_once(wide, seeded):
     wide.go(f"/tickets/{reference}")
     for key, name in (("p", "priority"), ("s", "state"), ("a", "assignee"), ("d", "due_date")):
         wide.press(key)
-        expect(wide.page.locator(f"#fact-{name}[data-editor] :focus")).to_have_count(1)
-        wide.page.locator(f"#fact-{name} [data-option]:not([aria-pressed=true])").nth(1).click()
+        expect(wide.page.locator(f"#ticket-field-{name}[data-editor] :focus")).to_have_count(1)
+        wide.page.locator(f"#ticket-field-{name} [data-option]:not([aria-pressed=true])").nth(
+            1
+        ).click()
         expect(wide.page.locator(f"#edit-{name}")).to_be_focused()
     lines = wide.page.locator("#thread .event[id]")
     with wide.page.expect_response("**/live?*") as news:

@@ -19,7 +19,7 @@ def shown():
     [
         ("templates/home/inbox.html", "Updates on tickets you take part in."),
         ("templates/tickets/_children.html", "Title of the new {}"),
-        ("templates/tickets/_fact.html", "Edit title"),
+        ("templates/tickets/_ticket_field.html", "Edit title"),
         ("app/core/messages.py", "The request is invalid."),
         ("app/wiki/messages.py", "The slug {slug} is already taken."),
         ("app/projects/api.py", "Fetch one project."),

@@ -30,10 +30,10 @@ def test_what_others_did_comes_with_the_fields_that_changed(ada, cast, path):
     assert page.status_code == 200
     assert "raised the priority to urgent" in page.text
     assert "From Bo." in page.text
-    assert 'id="fact-priority" hx-swap-oob="true" data-by="Smith"' in page.text
-    assert 'id="fact-title"' not in page.text
+    assert 'id="ticket-field-priority" hx-swap-oob="true" data-by="Smith"' in page.text
+    assert 'id="ticket-field-title"' not in page.text
     # The description was not touched, so it is not sent.
-    assert 'id="fact-body"' not in page.text
+    assert 'id="ticket-field-body"' not in page.text
     following = re.search(r'id="live" hx-get="([^"]+)"', page.text)[1].replace("&amp;", "&")
     assert ada.get(following, htmx=True).status_code == 204
 
@@ -43,7 +43,7 @@ def test_a_description_is_sent_once_with_a_sign_of_the_editors(ada, cast, path):
     cast.smith.patch(path, {"body": "Lanterns\n\nat night"})
     page = ada.get(address, htmx=True).text
     assert page.count("Lanterns") == 1
-    now = re.search(r'id="fact-body" [^>]*data-now="(\w+)"', page)[1]
+    now = re.search(r'id="ticket-field-body" [^>]*data-now="(\w+)"', page)[1]
     assert f'data-digest="{now}"' in ada.get(f"{REF}/fields/body", htmx=True).text
     refused = ada.post(
         f"{REF}/fields/body", htmx=True, seen="Lanterns\r\n\r\nat night", value="x" * 70_000
@@ -56,7 +56,7 @@ def test_the_news_keep_to_the_part_that_is_shown(ada, cast, path):
     cast.smith.patch(path, {"priority": "urgent"})
     page = ada.get(address, htmx=True)
     assert "raised the priority" not in page.text
-    assert 'id="fact-priority"' in page.text
+    assert 'id="ticket-field-priority"' in page.text
 
 
 def test_an_event_that_was_committed_late_is_not_missed(ada, cast, path):

@@ -137,7 +137,7 @@ def test_a_comment_can_move_the_ticket(ada, cast, path):
     assert answer.status_code == 200
     assert "Done with it." in answer.text
     assert "to Done" in answer.text
-    assert 'id="fact-state" hx-swap-oob="true"' in answer.text
+    assert 'id="ticket-field-state" hx-swap-oob="true"' in answer.text
     assert cast.ada.get(path).json["state"]["name"] == "Done"
     wrong = ada.post(f"{REF}/comments", htmx=True, body="Kept text", state_id=cast.ada.user_id)
     assert wrong.status_code == 422

@@ -52,7 +52,7 @@ def add_comment(reference: str) -> Response:
             content += _new_entries(subject)
             if state_id:
                 content += show.fragment(
-                    "tickets/_fact.html", subject, name="state", by="", out_of_band=True
+                    "tickets/_ticket_field.html", subject, name="state", by="", out_of_band=True
                 )
                 # Without undo, which would take the comment too; the stream has one for the move.
                 below = open_below_text([subject.ticket["id"]])

@@ -28,7 +28,7 @@ from app.tickets.models import TicketType
 from app.tickets.page_queries import TicketPageData
 from app.tickets.pages import messages, show
 from app.tickets.pages.blueprint import (
-    FACTS,
+    FIELD_LABELS,
     assignable,
     id_of_number,
     open_below_text,
@@ -62,7 +62,7 @@ class TextConflict:
 
 
 def _check_name(name: str) -> None:
-    if name not in FACTS:
+    if name not in FIELD_LABELS:
         raise NotFound("route", request.path)
 
 
@@ -149,7 +149,7 @@ def _editor(
         "tickets/field.html",
         subject,
         name=name,
-        facts=FACTS,
+        field_labels=FIELD_LABELS,
         options=options,
         days=suggested_days(),
         value=current,
@@ -172,7 +172,7 @@ def edit_field(reference: str, name: str) -> Response:
         with reading():
             subject = page_queries.subject(actor(), reference)
             lay_out(subject, [])
-        return html(show.fragment("tickets/_fact.html", subject, name=name))
+        return html(show.fragment("tickets/_ticket_field.html", subject, name=name))
     return _editor(reference, name, Form())
 
 
@@ -233,7 +233,7 @@ def save_field(reference: str, name: str) -> Response:
     with reading():
         subject = page_queries.subject(actor(), reference)
         lay_out(subject, [])
-        content = show.fragment("tickets/_fact.html", subject, name=name)
+        content = show.fragment("tickets/_ticket_field.html", subject, name=name)
         events = show.new_events(subject)
         below = open_below_text([subject.ticket["id"]]) if events and name == "state" else ""
     if below:

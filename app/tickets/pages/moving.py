@@ -20,7 +20,7 @@ from app.tickets.fields import BY_PAGE_NAME, Field
 from app.tickets.filters import CATEGORIES
 from app.tickets.models import Ticket
 from app.tickets.pages import messages, show
-from app.tickets.pages.blueprint import FACTS, open_below_text, pages, ticket_page
+from app.tickets.pages.blueprint import FIELD_LABELS, open_below_text, pages, ticket_page
 from app.tickets.pages.fields import (
     Before,
     change_field,
@@ -201,7 +201,7 @@ def _choose_value(reference: str, field: Field, form: Form) -> Response:
         "tickets/pick.html",
         subject,
         name=field.page_name,
-        facts=FACTS,
+        field_labels=FIELD_LABELS,
         options=options,
         days=suggested_days(),
         value=current,

@@ -89,7 +89,7 @@ def _news(subject: TicketPageData, window: list[str], part: Show) -> str:
     for name, by in changed.items():
         now = value_digest(name, value_of(subject.ticket, name))
         content += show.fragment(
-            "tickets/_fact.html", subject, name=name, by=by, now=now, out_of_band=True
+            "tickets/_ticket_field.html", subject, name=name, by=by, now=now, out_of_band=True
         )
     content += _sides(subject, {event["event_type"] for event in events})
     content += show.fragment("tickets/_updated.html", subject, out_of_band=True)

@@ -13,7 +13,7 @@ from app.http.current import current_settings
 from app.tickets import page_queries, relations, service, stream_queries
 from app.tickets.page_queries import TicketPageData
 from app.tickets.pages import messages, past, stream
-from app.tickets.pages.blueprint import FACTS, pages, ticket_page
+from app.tickets.pages.blueprint import FIELD_LABELS, pages, ticket_page
 from app.tickets.pages.feed import RELATION_TYPES, grouped
 from app.tickets.pages.stream import StreamRows
 from app.web.forms import Form
@@ -127,7 +127,7 @@ def _context(
         "project": subject.project,
         "ticket": subject.ticket,
         "labels": subject.labels,
-        "facts": FACTS,
+        "field_labels": FIELD_LABELS,
         "copies": copies(subject.ticket, base_url),
         **below(children),
         "linked": subject.sources,
@@ -207,4 +207,5 @@ def entries(subject: TicketPageData, new: list[Any], again: Sequence[Any] = ()) 
 
 
 def fragment(template: str, subject: TicketPageData, **context: Any) -> str:
-    return render(template, project=subject.project, ticket=subject.ticket, facts=FACTS, **context)
+    context |= {"project": subject.project, "ticket": subject.ticket}
+    return render(template, field_labels=FIELD_LABELS, **context)
