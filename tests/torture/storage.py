@@ -191,7 +191,7 @@ def _set_read_only(stage: Stage, word: str) -> None:
 def torn_log(stage: Stage, rounds: int) -> Figures:
     """The end of the write-ahead log is torn off: what is left is whole, with nothing invented.
 
-    Only what no checkpoint has copied yet can be torn by a loss of power: it was synced before.
+    A loss of power tears only what no checkpoint has begun to copy: the log is synced before that.
     """
     assert stage.site is not None
     lost = 0
@@ -209,12 +209,15 @@ def torn_log(stage: Stage, rounds: int) -> Figures:
 
 
 def _uncopied(wal: Path) -> tuple[int, int]:
-    """Where the part of the log begins and ends that is in the log alone (SQLite's wal-index)."""
+    """Where the part of the log that no checkpoint has begun to copy begins and ends.
+
+    The offsets are those of mxFrame and nBackfillAttempted in SQLite's wal-index.
+    """
     index = wal.with_name("docket.db-shm").read_bytes()
     (frames,) = struct.unpack_from("=I", index, 16)
-    (copied,) = struct.unpack_from("=I", index, 96)
+    (begun,) = struct.unpack_from("=I", index, 128)
     header, frame = 32, 24 + 4096
-    return header + copied * frame, min(header + frames * frame, wal.stat().st_size)
+    return header + begun * frame, min(header + frames * frame, wal.stat().st_size)
 
 
 def _forget_torn(stage: Stage) -> int:
