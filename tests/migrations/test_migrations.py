@@ -92,6 +92,7 @@ def _where(index):
 def test_an_empty_database_becomes_what_the_models_say(new_app, empty_url, tmp_path, request):
     """It is ready only once it is up to date."""
     client = new_app.test_client()
+    assert client.get("/readyz").status_code == 503
     command.upgrade(config(new_app), "0001")
     assert client.get("/readyz").status_code == 503
     schema.upgrade()
