@@ -50,7 +50,10 @@ def test_the_settings_page_states_the_defaults_that_hold():
 @pytest.mark.parametrize("name", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"])
 def test_every_file_and_folder_that_is_named_exists(name):
     named = set(
-        re.findall(r"`((?:app|tests|migrations|core|rest|audit)/[\w./]*|[A-Z]+\.md)`", text(name))
+        re.findall(
+            r"`((?:app|tests|migrations|templates|static|core|rest|audit)/[\w./]*|[A-Z]+\.md)`",
+            text(name),
+        )
     )
     assert named
     missing = [
