@@ -55,12 +55,13 @@ soak: $(V)/.stamp-test ## Mixed load at half of the capacity, an hour on each da
 
 fuzz: $(V)/.stamp-test ## Fuzz for hours (CASES=50000 requests, RUNS=2000 of STEPS=50 against a model)
 	@LONG=1 CASES=$(or $(CASES),50000) RUNS=$(or $(RUNS),2000) STEPS=$(or $(STEPS),50) \
-		$(BIN)/python -m pytest --numprocesses 2 tests/activity/test_receipts_ledger.py \
-		tests/commands/test_copy_and_restore.py \
-		tests/contract/test_fuzz.py tests/files/test_hostile.py tests/fuzz tests/integrations/test_doors.py tests/integrations/test_orders.py \
-		tests/markdown tests/mcp/test_log.py tests/migrations/test_with_data.py \
-		tests/rewind/test_afternoon.py tests/search/test_agreement.py tests/search/test_any_input.py tests/search/test_ranking.py \
-		tests/server/test_draining.py tests/server/test_waiting.py tests/text/test_diff.py tests/web/test_garbage.py tests/wiki/test_wikilinks.py $(ARGS)
+		$(BIN)/python -m pytest --numprocesses 2 tests/activity/test_receipts_ledger.py tests/commands/test_copy_and_restore.py \
+		tests/contract/test_fuzz.py tests/files/test_hostile.py tests/fuzz \
+		tests/integrations/test_doors.py tests/integrations/test_orders.py tests/markdown \
+		tests/mcp/test_log.py tests/migrations/test_with_data.py tests/rewind/test_afternoon.py \
+		tests/search/test_agreement.py tests/search/test_any_input.py \
+		tests/search/test_ranking.py tests/server/test_draining.py tests/server/test_waiting.py \
+		tests/text/test_diff.py tests/web/test_garbage.py tests/wiki/test_wikilinks.py $(ARGS)
 
 bench: $(V)/.stamp-test ## Benchmark the real server (ARGS="--seconds 5 --clients 1 16", see --help)
 	@$(BIN)/python -m tests.bench $(ARGS)

@@ -67,7 +67,7 @@
     const [first, last, above, below] = [left - ROOM, right + ROOM, top - ROOM, bottom + ROOM];
     const around = targets.filter(([, box]) =>
       box.left < last && box.right > first && box.top < below && box.bottom > above);
-    const within = (value, least, most) => Math.round(Math.min(Math.max(value, least), most));
+    const within = (value, minimum, maximum) => Math.round(Math.min(Math.max(value, minimum), maximum));
     mark(one, NEW_TARGET, [Math.round(width), Math.round(height), ...around.map(([each, box, lines]) => [
       each === one, each.className, each.localName, each.tabIndex, each.disabled, lines,
       within(box.left - left, -ROOM, width + ROOM), within(box.right - left, -ROOM, width + ROOM),
