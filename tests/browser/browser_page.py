@@ -1,12 +1,13 @@
 """A page in a browser, with words for what people do on it, and an eye on the console."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, Route, expect
 
 from tests.browser.seed import Seeded
+from tests.support.serving import until
 
 # The browser and htmx report every answer of 400 and more; tests ask for some of them.
 REPORTED = ("Failed to load resource", "Response Status Error Code")
@@ -39,6 +40,24 @@ class BrowserPage:
             "() => new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))"
         )
         self.page.wait_for_function("() => !document.querySelector('.htmx-request')")
+
+    def intercept(
+        self, path: str, handler: Callable[[Route], Any], times: int | None = None
+    ) -> None:
+        """Let ``handler`` answer the requests to a path, a glob, from now on."""
+        self.page.route(path, handler, times=times)
+        if self.page.url == "about:blank":
+            return
+        # An open page may still send a first request past a new rule.
+        held = []
+
+        def hold(route: Route) -> None:
+            held.append(route)
+            route.fulfill()
+
+        self.page.route("**/healthz", hold)
+        until(lambda: self.page.evaluate("fetch('/healthz').then(() => true)") and held)
+        self.page.unroute("**/healthz")
 
     def ask_for_news(self) -> None:
         """Ask at once what others did, as a page does that is back on line."""

@@ -104,7 +104,7 @@ def test_quick_moves_wait_for_each_other(wide, seeded):
         wide.page.wait_for_timeout(delays.pop(0))
         route.continue_()
 
-    wide.page.route("**/move", slow)
+    wide.intercept("**/move", slow)
     wide.card(reference).locator(".card-title").focus()
     wide.press("Shift+ArrowRight", "Shift+ArrowRight")
     expect(wide.page.locator("#announcements")).to_contain_text(f"{reference} moved to In progress")

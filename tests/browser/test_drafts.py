@@ -176,7 +176,7 @@ def test_a_text_whose_form_got_no_answer_of_ours_is_kept(wide):
     wide.go("/tickets/new?project=DEMO")
     wide.page.fill("#title", "Never made")
     text.fill("Never arrived")
-    wide.page.route(
+    wide.intercept(
         "**/tickets/new",
         lambda route: route.fulfill(
             status=502, content_type="text/html", body="<h1>No gateway</h1>"

@@ -52,7 +52,7 @@ def test_a_number_asked_for_before_a_deed_does_not_come_after_it(wide, seeded):
         body = {"body": "Done."}
         seeded.call("POST", f"/tickets/{reference}/comments", body, as_bot=True)
     held = []
-    wide.page.route("**/header-status", lambda route: held.append((route, route.fetch())))
+    wide.intercept("**/header-status", lambda route: held.append((route, route.fetch())))
     wide.go("/inbox")
     until(lambda: wide.page.evaluate("1") and held)
     before = len(wide.page.locator("[data-mark=read]").all())

@@ -51,7 +51,7 @@ def test_what_takes_longer_than_300_ms_shows_that_it_is_on_its_way(wide):
     def hold(route):
         held.append(route)
 
-    wide.page.route("**/projects/DEMO/tickets?*", hold)
+    wide.intercept("**/projects/DEMO/tickets?*", hold)
     assert [wide.page.evaluate(LOOK, one)[1] for one, _ in WAITING] == ["none", "none"]
     wide.page.fill("#filter-q", "plain")
     for place, late in WAITING:

@@ -112,8 +112,8 @@ def many(wide):
         else:
             held.append(route)
 
-    wide.page.route("**/tickets/matching?*", lambda route: route.fulfill(body="600"))
-    wide.page.route("**/tickets/bulk/step", answer)
+    wide.intercept("**/tickets/matching?*", lambda route: route.fulfill(body="600"))
+    wide.intercept("**/tickets/bulk/step", answer)
     yield answers, held, asked
     wide.page.unroute_all(behavior="ignoreErrors")
 
@@ -138,7 +138,7 @@ STEPPED = {"changed": 199, "skipped": {"No change.": 1}, "next": NEXT, "beside":
 
 def test_more_than_a_request_takes_is_changed_in_steps(wide, seeded, several):
     """For once the server is asked itself; only the number is not true."""
-    wide.page.route("**/tickets/matching?*", lambda route: route.fulfill(body="600"))
+    wide.intercept("**/tickets/matching?*", lambda route: route.fulfill(body="600"))
     select_all(wide, several[0])
     wide.page.unroute_all()
     bar(wide).get_by_text("Apply").click()
@@ -159,7 +159,7 @@ def test_more_than_a_request_takes_is_changed_in_steps(wide, seeded, several):
 def test_all_that_match_go_to_an_end_in_steps(wide, seeded, several):
     in_order = sorted(several, key=lambda one: int(one[5:]))
     for way, place in (("top", slice(5)), ("bottom", slice(-5, None))):
-        wide.page.route("**/tickets/matching?*", lambda route: route.fulfill(body="600"))
+        wide.intercept("**/tickets/matching?*", lambda route: route.fulfill(body="600"))
         select_all(wide, several[0])
         bar(wide).get_by_label("Priority").select_option("")
         wide.page.unroute_all()
@@ -230,7 +230,7 @@ def test_all_that_match_are_deleted_in_steps(wide, seeded, several, many):
         ' value="delete"><button class="button danger">Delete</button></form>'
     )
     head = {"HX-Retarget": "#dialog-body", "HX-Trigger-After-Swap": "docket:sheet"}
-    wide.page.route("**/tickets/bulk", lambda route: route.fulfill(body=sheet, headers=head))
+    wide.intercept("**/tickets/bulk", lambda route: route.fulfill(body=sheet, headers=head))
     bar(wide).get_by_text("Delete…").click()
     answers.append({"changed": 600, "skipped": {}, "next": None, "beside": None})
     wide.page.click("#dialog .button.danger")

@@ -49,7 +49,7 @@ def test_a_passkey_is_made_and_logs_in(here, seeded):
     expect(page.get_by_label("Current password")).to_be_focused()
     # A refusal says which field was wrong, such as the code of two-factor.
     refused = {"error": {"message": "Wrong.", "details": {"field": "name"}}}
-    page.route("**/passkeys/options", lambda asked: asked.fulfill(status=422, json=refused))
+    here.intercept("**/passkeys/options", lambda asked: asked.fulfill(status=422, json=refused))
     here.press("Enter")
     expect(page.get_by_role("alert")).to_have_text("Wrong.")
     expect(page.get_by_label("Name")).to_be_focused()

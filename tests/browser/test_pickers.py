@@ -144,7 +144,7 @@ def test_a_parent_that_is_not_suggested_is_searched_for(ticket, old_epic):
     def hold(route):
         held.append(route)
 
-    ticket.page.route("**/parents?*", hold)
+    ticket.intercept("**/parents?*", hold)
     ticket.press("Shift+P")
     expect(ticket.page.locator(".picker :focus")).to_have_count(1)
     ticket.page.keyboard.type("old harb")

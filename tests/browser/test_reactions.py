@@ -81,14 +81,14 @@ def test_news_of_an_earlier_moment_do_not_outlive_a_press(comment):
         else:
             route.fulfill(response=answer)
 
-    wide.page.route("**/live?*", hold)
+    wide.intercept("**/live?*", hold)
     reactions.locator("summary").click()
     reactions.get_by_label("Hooray").click()
     hooray = reactions.locator("[value=hooray][aria-pressed=true]")
     expect(hooray).to_be_focused()
     wide.ask_for_news()
     news = taken()
-    wide.page.route("**/reactions", hold)
+    wide.intercept("**/reactions", hold)
     hooray.click()
     for route, response in (news, taken()):
         route.fulfill(response=response)

@@ -51,7 +51,7 @@ def test_it_is_stopped_and_gone_on_with(wide, seeded):
             held.append(route)
 
     wide.go(f"/rewind?bot=bot-dev-1&since={since}")
-    wide.page.route("**/rewind/step", answer)
+    wide.intercept("**/rewind/step", answer)
     form = wide.page.locator("form.rewind")
     form.get_by_role("button", name="Rewind").click()
     until(lambda: wide.page.evaluate("1") and len(asked) == 2)

@@ -25,7 +25,7 @@ def on_its_way(wide, path):
     def hold(route):
         held.append(route)
 
-    wide.page.route(path, hold)
+    wide.intercept(path, hold)
     yield lambda: until(lambda: wide.page.evaluate("1") and held)
     held[0].continue_()
     wide.page.unroute(path)
@@ -120,7 +120,7 @@ def test_an_editor_without_a_connection_is_written_on_in(ticket):
     wide.page.click("#edit-body")
     field = wide.page.locator("#value")
     field.fill("New text")
-    wide.page.route("**/fields/body", lambda route: route.abort())
+    wide.intercept("**/fields/body", lambda route: route.abort())
     wide.press("Control+Enter")
     expect(wide.toast()).to_contain_text("No connection")
     wide.page.unroute("**/fields/body")

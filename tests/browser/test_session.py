@@ -82,7 +82,7 @@ def test_a_login_that_does_not_come_can_be_tried_again(wide, seeded):
     wide.go("/projects/DEMO/board")
     wide.card(reference).locator(".card-title").focus()
     wide.page.context.clear_cookies()
-    wide.page.route(
+    wide.intercept(
         "**/login",
         lambda route: route.fulfill(status=502, content_type="text/html", body="Bad gateway"),
     )
@@ -111,7 +111,7 @@ def test_a_form_that_leaves_the_page_asks_before_it_goes(wide):
 def test_a_form_stays_where_it_is_while_the_server_does_not_answer(wide):
     wide.go("/tickets/new?project=DEMO")
     wide.page.fill("#title", "Made later")
-    wide.page.route("**/login", lambda route: route.fulfill(status=502, body="Bad gateway"))
+    wide.intercept("**/login", lambda route: route.fulfill(status=502, body="Bad gateway"))
     wide.page.locator("main form button.primary").click()
     expect(wide.toast()).to_contain_text("The server did not respond")
     expect(wide.page.locator("#title")).to_have_value("Made later")
@@ -133,7 +133,7 @@ def test_a_draft_outlives_a_reload_and_an_error_but_not_a_logout(wide):
     # What the server could not take is not gone.
     wide.page.fill("#title", "Never made")
     broken = wide.page.request.get(f"{wide.base}/nowhere", headers={"Accept": "text/html"})
-    wide.page.route(
+    wide.intercept(
         "**/tickets/new",
         lambda route: route.fulfill(status=503, content_type="text/html", body=broken.text()),
     )

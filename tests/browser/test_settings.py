@@ -55,14 +55,13 @@ def test_states_are_dragged_to_another_place_and_back_by_undo(wide, seeded):
 
 @pytest.mark.usefixtures("in_order")
 def test_a_drag_that_is_given_up_or_refused_leaves_the_order(wide, seeded):
-    # Before the page is opened: one that is open may still send a request past a new rule.
     moves = []
 
     def refuse(route):
         moves.append(route.request.url)
         route.fulfill(status=503, body=NOT_NOW)
 
-    wide.page.route("**/move", refuse)
+    wide.intercept("**/move", refuse)
     wide.go(f"{SETTINGS}/states")
     for ending in ("Escape", "refused"):
         x, y = grip(wide, "Backlog")

@@ -78,7 +78,7 @@ def test_a_field_that_changes_while_its_editor_is_on_its_way_opens(ticket, seede
     def hold(route):
         held.append(route)
 
-    wide.page.route("**/fields/priority", hold)
+    wide.intercept("**/fields/priority", hold)
     wide.page.click("#edit-priority")
     until(lambda: wide.page.evaluate("1") and held)
     change(seeded, reference, priority="urgent", title="Renamed by a bot")
@@ -359,7 +359,7 @@ def test_a_related_ticket_is_found_by_words_of_its_title(ticket):
 def test_without_a_connection_it_is_said_once_and_nothing_is_lost(ticket, seeded):
     wide, reference = ticket
     wide.page.fill("#comment-body", "Kept all along")
-    wide.page.route("**/live?**", lambda route: route.abort())
+    wide.intercept("**/live?**", lambda route: route.abort())
     for _ in range(2):
         with wide.page.expect_event("requestfailed"):
             wide.ask_for_news()

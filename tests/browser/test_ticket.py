@@ -145,7 +145,7 @@ def test_a_form_that_was_stopped_on_its_way_is_sent_again_later(wide_apart):
     wide.page.clock.install()
     wide.go("/tickets/new?project=DEMO&title=Stopped")
     # As the browser's own button does it: the page stays.
-    wide.page.route("**/tickets/new", lambda route: route.abort("aborted"), times=1)
+    wide.intercept("**/tickets/new", lambda route: route.abort("aborted"), times=1)
     with wide.page.expect_event("requestfailed"):
         create.click(no_wait_after=True)
     wide.page.clock.fast_forward("00:06")
