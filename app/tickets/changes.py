@@ -57,11 +57,6 @@ class Seen:
         return event_id[-_MARK:] in self.marks
 
 
-def first_token() -> str:
-    """The token of a page that is rendered now."""
-    return f"{now_ms() - OVERLAP_MS}."
-
-
 def read_token(token: str) -> Seen:
     """Parse a token; a malformed one counts as that of a new viewer."""
     match = TOKEN.fullmatch(token)
@@ -138,6 +133,11 @@ def since(token: str | None) -> tuple[bool, str]:
     return is_current, next_token(rows, seen)
 
 
+def current_token() -> str:
+    """The token of a page that is read from here on."""
+    return since(None)[1]
+
+
 @operation(Access.READ)
 def news(actor: Actor, key: str | None, token: str) -> News | None:
     """What happened in a project, or in all; None if nothing did, after a single statement.
@@ -160,12 +160,7 @@ def news(actor: Actor, key: str | None, token: str) -> News | None:
     return News(
         token=next_token(rows, seen),
         ticket_ids=_touched(fresh),
-        # A new viewer has no marks, and its page already shows everything older than itself.
-        is_frame=any(
-            row.event_type.startswith(_OF_FRAME)
-            and (seen.marks or row.created_at > seen.start + OVERLAP_MS)
-            for row in fresh
-        ),
+        is_frame=any(row.event_type.startswith(_OF_FRAME) for row in fresh),
         is_cut=len(rows) == MAX_EVENTS,
     )
 

@@ -118,6 +118,18 @@ def test_many_changes_and_new_columns_are_a_pill(ada, cast, make):
     assert 'data-pill=""' in answer.text
 
 
+def test_a_board_shows_what_came_before_it(ada, cast, make):
+    for number in range(31):
+        make(f"No. {number}", priority="high")
+    cast.ada.post(
+        f"/projects/{cast.open_project}/workflow-states", {"name": "Shipped", "category": "done"}
+    )
+    for filters in ("", "priority=high&"):
+        token = opened(ada, f"/projects/OPEN/board?{filters}")
+        answer = ada.get(f"/projects/OPEN/board/live?{filters}since={token}", htmx=True)
+        assert answer.status_code == 204, filters
+
+
 def test_a_burst_of_events_is_news_once(app, ada, cast, make, states):
     actor = Actor(ActorKind.HUMAN, cast.ada.user_id, "ada", "Ada")
     create = partial(create_ticket, actor, cast.open_project)

@@ -92,13 +92,14 @@ def board(key: str | None = None) -> Response:
 def _show(project: SeenProject | None) -> Response:
     board = read_request(is_cross_project=project is None)
     path = f"/projects/{project.key}/board" if project else "/board"
-    token = changes.first_token()
     # There are too many combinations of filters to cache filtered boards.
     cached = None
     if not board.chosen:
         cached = board_cache.find(board.shape(project.id if project else None))
+    token = cached.token if cached else changes.current_token()
     users = board_sidebar.all_users()
     context = filters.menu(path, board.chosen, board.more, project, users) | {
+        "token": token,
         "more": board.more,
         "grouping": board.grouping,
         "order": board.order,
@@ -113,8 +114,7 @@ def _show(project: SeenProject | None) -> Response:
 
     if cached is None:
         columns = render_columns()
-        return page("tickets/board.html", block="results", **context, token=token, columns=columns)
-    context["token"] = cached.token
+        return page("tickets/board.html", block="results", **context, columns=columns)
     columns = cached.columns or board_cache.fill(cached, render_columns)
     if is_htmx():
         return page("tickets/board.html", block="results", **context, columns=columns)
