@@ -34,9 +34,9 @@ SEEN = "docket_seen"
 _SYNCHRONOUS = "docket_synchronous"
 
 # More than two units rarely read at once, and the pool needs its connections.
-MAX_KEPT_CONNECTIONS = 2
+MAX_IDLE_CONNECTIONS = 2
 _adding = threading.Lock()
-_kept: WeakKeyDictionary[Engine, list[Connection]] = WeakKeyDictionary()
+_idle: WeakKeyDictionary[Engine, list[Connection]] = WeakKeyDictionary()
 
 SQLITE_PRAGMAS = (
     "journal_mode=WAL",
@@ -222,10 +222,10 @@ def _check_in(driver: Any, record: ConnectionPoolEntry) -> None:
 
 
 def _acquire(engine: Engine) -> Connection:
-    kept = _kept.get(engine)
-    while kept:
+    idle = _idle.get(engine)
+    while idle:
         try:
-            connection = kept.pop()
+            connection = idle.pop()
         except IndexError:
             # Another thread took the last one.
             break
@@ -237,9 +237,9 @@ def _acquire(engine: Engine) -> Connection:
 
 
 def _release(engine: Engine, connection: Connection) -> None:
-    kept = _kept.get(engine)
-    if kept is None:
-        kept = _kept.setdefault(engine, [])
+    idle = _idle.get(engine)
+    if idle is None:
+        idle = _idle.setdefault(engine, [])
         event.listen(engine, "engine_disposed", _discard_all)
     if connection.invalidated or connection.in_transaction():
         connection.close()
@@ -250,17 +250,17 @@ def _release(engine: Engine, connection: Connection) -> None:
         driver.rollback()
     connection.info[SEEN] = time.monotonic()
     with _adding:
-        has_room = len(kept) < MAX_KEPT_CONNECTIONS
+        has_room = len(idle) < MAX_IDLE_CONNECTIONS
         if has_room:
-            kept.append(connection)
+            idle.append(connection)
     if not has_room:
         connection.close()
 
 
 def _discard_all(engine: Engine) -> None:
-    """Keep no connection of a disposed engine: a fork must not share any."""
-    kept = _kept[engine]
-    while kept:
-        connection = kept.pop()
+    """Discard the idle connections of a disposed engine: a fork must not share any."""
+    idle = _idle[engine]
+    while idle:
+        connection = idle.pop()
         connection.invalidate()
         connection.close()

@@ -101,7 +101,7 @@ class _Receiving:
             if named:
                 self._done[messages.WITHOUT_HTTPS] += 1
             return
-        change = self._kept(news)
+        change = self._stored(news)
         known = set(change.ticket_ids)
         room = MAX_TICKETS - len(known)
         added = [row.id for row in named if row.id not in known][:room]
@@ -111,7 +111,7 @@ class _Receiving:
         if news.merges:
             self._move(change, news, named)
 
-    def _kept(self, news: ChangeNews) -> CodeChange:
+    def _stored(self, news: ChangeNews) -> CodeChange:
         external_id = f"{self._integration.id}/{news.key}"
         statement = select(CodeChange).where(CodeChange.external_id == external_id)
         change = session.scalars(statement).first()
@@ -149,12 +149,12 @@ class _Receiving:
         return session.execute(statement).all()
 
     def _within_limit(self, rows: Iterable[AnyRow]) -> list[AnyRow]:
-        kept = []
+        allowed = []
         for row in rows:
             if row.id in self._tickets or len(self._tickets) < MAX_TICKETS:
                 self._tickets.add(row.id)
-                kept.append(row)
-        return kept
+                allowed.append(row)
+        return allowed
 
     def _show(self, change: CodeChange, added: frozenset[str]) -> None:
         """Bring the links of a change up to date; links that people removed stay away."""

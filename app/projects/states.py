@@ -166,7 +166,7 @@ def update_state(actor: Actor, /, project_id: str, state_id: str, **fields: Any)
     return state
 
 
-def kept(state_id: str) -> AnyRow | None:
+def locked(state_id: str) -> AnyRow | None:
     """The id and category of the state, if it exists.
 
     It cannot be deleted until this transaction ends.

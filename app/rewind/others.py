@@ -208,19 +208,19 @@ class LogReading:
 
 
 # What rewinds that go on have read, for their next requests. One at a time takes it.
-_kept: dict[RewindScope, LogReading] = {}
-MAX_KEPT_LOGS = 4
+_cached: dict[RewindScope, LogReading] = {}
+MAX_CACHED_LOGS = 4
 
 
 def resumed(scope: RewindScope) -> LogReading:
     """What an earlier request of this rewind has read, if this process answered it."""
-    return _kept.pop(scope, None) or LogReading()
+    return _cached.pop(scope, None) or LogReading()
 
 
 def keep(scope: RewindScope, log: LogReading) -> None:
-    if len(_kept) >= MAX_KEPT_LOGS:
-        _kept.clear()
-    _kept[scope] = log
+    if len(_cached) >= MAX_CACHED_LOGS:
+        _cached.clear()
+    _cached[scope] = log
 
 
 _IS_KNOWN = case((AuditEvent.created_at >= bindparam("since"), 1), else_=0)

@@ -43,7 +43,7 @@ def restore_ticket(actor: Actor, reference: str) -> Ticket:
         raise Conflict("invariant_violation", messages.ticket_not_deleted(ticket.display_id))
     deletions.check_own(actor, "ticket.deleted", ticket_id=ticket.id)
     ticket.deleted_at = None
-    state = states.kept(ticket.state_id) if ticket.state_id else None
+    state = states.locked(ticket.state_id) if ticket.state_id else None
     state = state or projects.first_state(ticket.project_id)
     if state.category == StateCategory.DONE:
         sign_off.check_done(actor, ticket.project_id)

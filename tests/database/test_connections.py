@@ -123,7 +123,7 @@ def test_only_a_few_are_kept(app):
         thread.start()
     for thread in threads:
         thread.join()
-    assert db.engine.pool.checkedout() <= connect.MAX_KEPT_CONNECTIONS
+    assert db.engine.pool.checkedout() <= connect.MAX_IDLE_CONNECTIONS
 
 
 def test_none_stays_open_where_the_engine_gives_up_its_connections():
