@@ -4,6 +4,7 @@ import pytest
 from jinja2 import ChoiceLoader, DictLoader
 
 from app.core.actor import ANONYMOUS
+from app.core.cache import Cache
 from app.core.clock import DAY_MS
 from app.http.current import current_g
 from app.web import filters, page_cache
@@ -29,6 +30,8 @@ def clock(monkeypatch):
 def env(app, monkeypatch):
     """The templates, with some of our own: ``write(name, source)``."""
     env, own = app.jinja_env, {}
+    # Tests share names of templates, and may share values too.
+    monkeypatch.setitem(app.extensions, "docket_page_cache", Cache(page_cache.CAPACITY))
     monkeypatch.setattr(env, "loader", ChoiceLoader([DictLoader(own), env.loader]))
     monkeypatch.setattr(env, "bytecode_cache", None)
     monkeypatch.setattr(env, "write", own.__setitem__, raising=False)

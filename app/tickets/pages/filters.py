@@ -27,7 +27,6 @@ from app.web.guard import actor
 # Values of one filter; limited by the number of parameters of a statement.
 MAX_VALUES = 500
 MIN_OPTIONS_FOR_COLUMNS = 12
-# The label of ``q``.
 
 Chosen = dict[str, list[str]]
 

@@ -28,8 +28,7 @@ from app.tickets.reactions import REACTED
 from app.web.guard import actor
 from app.web.render import html, render
 
-# The part of the page for each field.
-FACT_OF = {field.name: field.page_name for field in UPDATED if field.page_name}
+PAGE_NAMES = {field.name: field.page_name for field in UPDATED if field.page_name}
 
 
 @pages.get("/tickets/<reference>/live")
@@ -70,7 +69,7 @@ def _window(reference: str, since: str) -> list[str]:
 def _news(subject: TicketPageData, window: list[str], part: Show) -> str:
     ticket_id = subject.ticket["id"]
     events = stream_queries.events_of(ticket_id, among=window) if window else []
-    changed = _facts(events)
+    changed = _changed_fields(events)
     comment_ids = {event["comment_id"] for event in events if event["comment_id"]}
     comments = stream_queries.comments_of(ticket_id, among=comment_ids) if comment_ids else []
     rendered = lay_out(subject, comments)
@@ -111,7 +110,7 @@ def _undone(
     return [line for line in stream.lines(subject, both) if line.id in undone]
 
 
-def _facts(events: Iterable[dict[str, Any]]) -> dict[str, str]:
+def _changed_fields(events: Iterable[dict[str, Any]]) -> dict[str, str]:
     """The changed parts of the page, with the name of the last actor of each."""
     changed: dict[str, str] = {}
     for event in events:
@@ -122,7 +121,7 @@ def _facts(events: Iterable[dict[str, Any]]) -> dict[str, str]:
             changed["assignee"] = by
         elif event["event_type"] == "ticket.updated":
             names = event["payload"]["changes"]
-            changed |= {FACT_OF[name]: by for name in names if name in FACT_OF}
+            changed |= {PAGE_NAMES[name]: by for name in names if name in PAGE_NAMES}
     return changed
 
 
