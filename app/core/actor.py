@@ -81,7 +81,7 @@ SYSTEM = Actor(kind=ActorKind.SYSTEM)
 
 
 class Access(StrEnum):
-    """Who may call a verb; docs/api-guide.md explains the values."""
+    """Who may call a verb: H humans, B/R bots, B/W bots that may write (docs/api-guide.md)."""
 
     PUBLIC = "anon"
     READ = "H,B/R"

@@ -326,7 +326,7 @@ class Invocation:
                 noted=noted,
                 ticket_id=self.config.catalog.ticket_of(self.actor, self.arguments, about),
             )
-            self.config.calls.do(entry)
+            self.config.call_log.do(entry)
 
         if not audit.write_or_record_orphan("bot.tool_invoked", write) and self.log_writes:
             current_g().reads_lost = self.actor.id

@@ -305,5 +305,4 @@ class EndpointConfig:
     catalog: Catalog
     # ``name``, ``title`` and ``version``, as the handshake answers them.
     server: dict[str, str]
-    # The writer of the tool log.
-    calls: GroupCommit[tool_log.Entry] = field(default_factory=tool_log.writer)
+    call_log: GroupCommit[tool_log.Entry] = field(default_factory=tool_log.writer)

@@ -25,7 +25,7 @@ from app.webhooks.rules import NEVER_FORWARDED, is_subscribed
 
 outbox_filled = AfterCommitSignal()
 
-# The delays before an automatic retry: after the first, second and third attempt.
+# How long after the first, second and third failed attempt the next one is due.
 BACKOFF_MS = (1_000, 5_000, 30_000)
 LAST_ATTEMPT = len(BACKOFF_MS) + 1
 # An entry that is due later than this was scheduled before the clock was set back: it is due now.

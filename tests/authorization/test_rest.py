@@ -1,4 +1,7 @@
-"""Every REST operation by every actor at every place, judged by the policy; and no word leaks."""
+"""Every REST operation by every actor at every place, judged by the policy; and no word leaks.
+
+The bot ``fenced`` may see the places called own, and nothing at those called other.
+"""
 
 import re
 from collections.abc import Callable, Mapping

@@ -21,7 +21,7 @@ Options = list[tuple[str, str]]
 
 pages = Blueprint("tickets_pages", __name__)
 
-# Labels of the fields of a ticket, by their parts.
+# Labels of the fields of a ticket, by their names in pages.
 FIELD_LABELS = {field.page_name: field.label for field in FIELDS if field.page_name}
 MAX_PROJECTS = 200
 
