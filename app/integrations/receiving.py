@@ -101,7 +101,7 @@ class _Receiving:
             if named:
                 self._done[messages.WITHOUT_HTTPS] += 1
             return
-        change = self._stored(news)
+        change = self._found_or_added(news)
         known = set(change.ticket_ids)
         room = MAX_TICKETS - len(known)
         added = [row.id for row in named if row.id not in known][:room]
@@ -111,7 +111,7 @@ class _Receiving:
         if news.merges:
             self._move(change, news, named)
 
-    def _stored(self, news: ChangeNews) -> CodeChange:
+    def _found_or_added(self, news: ChangeNews) -> CodeChange:
         external_id = f"{self._integration.id}/{news.key}"
         statement = select(CodeChange).where(CodeChange.external_id == external_id)
         change = session.scalars(statement).first()
