@@ -139,16 +139,15 @@ def test_a_comment_sent_twice_at_once_is_one_comment(ticket):
     expect(wide.page.locator(".comment-text")).to_have_count(1)
 
 
-def test_a_form_that_was_stopped_on_its_way_is_sent_again_later(wide_apart):
-    wide = wide_apart
+def test_a_form_that_was_stopped_on_its_way_is_sent_again_later(wide):
     create = wide.page.get_by_role("button", name="Create ticket")
-    wide.page.clock.install()
     wide.go("/tickets/new?project=DEMO&title=Stopped")
     # As the browser's own button does it: the page stays.
     wide.intercept("**/tickets/new", lambda route: route.abort("aborted"), times=1)
     with wide.page.expect_event("requestfailed"):
         create.click(no_wait_after=True)
-    wide.page.clock.fast_forward("00:06")
+    # Playwright may not turn the clock of a page that was about to leave.
+    create.evaluate("({ form }) => { form.dataset.sent -= 6000; }")
     create.click(no_wait_after=True)
     expect(wide.page.locator("h1")).to_have_text("Stopped")
 
