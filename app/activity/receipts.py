@@ -7,7 +7,6 @@ from typing import Any
 
 import orjson
 from sqlalchemy import Text, and_, bindparam, cast, func, literal, select
-from sqlalchemy.orm import aliased
 
 from app.accounts import bot_reads
 from app.accounts.bot_reads import GAP
@@ -16,7 +15,7 @@ from app.accounts.read_notes import notes, shared_us
 from app.audit.receipts import MAX_NAMED_COMMENTS, Begun, Receipt, Subject, VersionedKind
 from app.core.actor import Actor
 from app.core.clock import now_ms
-from app.database.columns import Id
+from app.database.columns import Id, shared_alias
 from app.database.session import Prepared
 from app.database.sql_functions import ClockMicros, JsonRows
 from app.projects.loaders import SEEN, SeenProject
@@ -31,7 +30,7 @@ COMMENTS = 200
 _USER = bindparam("user_id", type_=Id())
 _KEY = cast(bindparam("key", type_=Id()), Text)
 _PAGE = literal("page:", Text())
-_own, _global = aliased(WikiPage, name="own"), aliased(WikiPage, name="global_rules")
+_own, _global = shared_alias(WikiPage, "own"), shared_alias(WikiPage, "global_rules")
 _OWN_RULES = and_(_own.slug == RULES, _own.deleted_at.is_(None), _own.project_id == Project.id)
 _GLOBAL_RULES = and_(
     _global.slug == RULES, _global.deleted_at.is_(None), _global.project_id.is_(None)

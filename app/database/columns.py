@@ -1,11 +1,13 @@
-"""Column types that many tables share."""
+"""What tables share: types of columns and checks; and aliases that threads share."""
 
-from typing import Any
+from typing import Any, TypeVar
 
-from sqlalchemy import CHAR, BigInteger, CheckConstraint, Dialect, String
+from sqlalchemy import CHAR, BigInteger, CheckConstraint, Dialect, String, inspect
 from sqlalchemy.dialects import postgresql
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.orm import Mapped, aliased, mapped_column
 from sqlalchemy.types import TypeDecorator, TypeEngine
+
+T = TypeVar("T")
 
 
 class Id(TypeDecorator[str]):
@@ -50,3 +52,14 @@ def id_key() -> Mapped[str]:
 
 def short_text(length: int = 200) -> String:
     return String(length)
+
+
+def shared_alias(model: type[T], name: str) -> type[T]:
+    """An alias that statements of all threads may use first: its columns are already there.
+
+    SQLAlchemy gives two threads that ask at once different ones, which no statement may mix.
+    """
+    alias = aliased(model, name=name)
+    for column in inspect(model).columns:
+        getattr(alias, column.key).expression  # noqa: B018
+    return alias

@@ -41,7 +41,7 @@ from app.core import ids
 from app.core.actor import Access, Actor, operation
 from app.core.clock import DAY_MS, MINUTE_MS, now_ms
 from app.core.errors import InvalidField, NotFound
-from app.database.columns import Id
+from app.database.columns import Id, shared_alias
 from app.database.pagination import Cursor, Page, decode, encode
 from app.database.session import by_id, session
 from app.inbox import messages
@@ -65,7 +65,7 @@ AT_WORK_MS = 2 * MINUTE_MS
 # Events that are not news to anyone.
 IGNORED = ("ticket.watcher_added", "ticket.watcher_removed")
 
-Own = aliased(ReadMarker, name="own")
+Own = shared_alias(ReadMarker, "own")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,12 @@ from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import BigInteger, bindparam, case, cast, func, literal, null, select, union_all
-from sqlalchemy.orm import aliased
 
 from app.accounts.builders import UserSummary
 from app.audit.models import AuditEvent
 from app.core.actor import ActorKind
 from app.core.clock import MINUTE_MS, iso, now_ms
-from app.database.columns import Id
+from app.database.columns import Id, shared_alias
 from app.database.session import AnyRow, Prepared
 from app.projects.models import StateCategory, WorkflowState
 from app.tickets import stalled_bots
@@ -47,7 +46,7 @@ class BoardOrder(StrEnum):
 
 GROUPINGS = ("assignee", "epic", "priority", "label")
 
-Grand = aliased(Ticket, name="grand")
+Grand = shared_alias(Ticket, "grand")
 _is_epic = Parent.type == TicketType.EPIC.value
 
 SOURCE = (

@@ -16,12 +16,11 @@ from sqlalchemy import (
     or_,
     select,
 )
-from sqlalchemy.orm import aliased
 
 from app.accounts.models import User
 from app.core.errors import InvalidField
 from app.core.ids import UUID_PATTERN
-from app.database.columns import Id
+from app.database.columns import Id, shared_alias
 from app.database.pagination import content_of, opaque
 from app.projects.models import Label, StateCategory, WorkflowState
 from app.tickets import messages
@@ -133,7 +132,7 @@ _first_label = _or_last(
     .scalar_subquery()
 )
 _last_id: Any = literal(LAST_ID, Id())
-_Above = aliased(Ticket, name="above")
+_Above = shared_alias(Ticket, "above")
 # The epic that a ticket is, or belongs to.
 EPIC_ID: Any = case(
     (Ticket.type == TicketType.EPIC.value, Ticket.id),

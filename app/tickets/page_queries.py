@@ -32,7 +32,7 @@ from app.accounts.builders import user_summary
 from app.accounts.models import User
 from app.audit.models import AuditEvent
 from app.core.actor import Access, Actor, operation
-from app.database.columns import Id, Moment
+from app.database.columns import Id, Moment, shared_alias
 from app.database.session import AnySelect, Prepared, session
 from app.files.listing import ListedFile
 from app.files.models import FileContent, StoredFile
@@ -204,7 +204,7 @@ class TicketPageData:
 
 
 _POSITION = attrgetter("position", "id")
-_below = aliased(Ticket, name="below")
+_below = shared_alias(Ticket, "below")
 _SUBJECT = Prepared(
     read.WITH_PROJECT.add_columns(
         Project.key,

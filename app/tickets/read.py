@@ -10,7 +10,6 @@ from typing import Any, TypedDict
 
 import orjson
 from sqlalchemy import ColumnElement, bindparam, func, null, select
-from sqlalchemy.orm import aliased
 
 from app.accounts.builders import UserSummary
 from app.accounts.models import User
@@ -19,6 +18,7 @@ from app.core.clock import iso, iso_or_none
 from app.core.errors import Gone, NotFound
 from app.core.etag import etag
 from app.core.ids import as_uuid, is_display_id
+from app.database.columns import shared_alias
 from app.database.session import AnyRow, AnySelect, Prepared
 from app.database.sql_functions import JsonRows
 from app.projects.models import Label, Project, WorkflowState
@@ -61,10 +61,10 @@ def _label_summaries(json_rows: str) -> tuple[LabelSummary, ...]:
     )
 
 
-_Assignee = aliased(User, name="assignee")
-_Reporter = aliased(User, name="reporter")
-Parent = aliased(Ticket, name="parent")
-_ParentState = aliased(WorkflowState, name="parent_state")
+_Assignee = shared_alias(User, "assignee")
+_Reporter = shared_alias(User, "reporter")
+Parent = shared_alias(Ticket, "parent")
+_ParentState = shared_alias(WorkflowState, "parent_state")
 
 # The labels of a ticket, to be parsed by ``labels_in``.
 LABELS = (

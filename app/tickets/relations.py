@@ -4,7 +4,6 @@ from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import BindParameter, ColumnElement, and_, bindparam, case, or_, select
-from sqlalchemy.orm import aliased
 
 from app.audit.service import record
 from app.core import ids
@@ -12,7 +11,7 @@ from app.core.actor import Access, Actor, operation
 from app.core.clock import iso, now_ms
 from app.core.errors import Conflict, InvalidField, NotFound
 from app.core.ids import as_uuid
-from app.database.columns import Id
+from app.database.columns import Id, shared_alias
 from app.database.locks import Lock, acquire
 from app.database.pagination import Page, page
 from app.database.session import AnySelect, Prepared, session
@@ -23,7 +22,7 @@ from app.tickets.discussion import discussed
 from app.tickets.models import RelationType, Ticket, TicketRelation
 from app.tickets.read import in_live_projects, state_summary
 
-Other = aliased(Ticket, name="other")
+Other = shared_alias(Ticket, "other")
 TARGET_FIELD = "target_ticket_id"
 
 
@@ -37,11 +36,10 @@ def _acquire_relations() -> None:
 
 def relation_json(row: Any, ticket_id: str) -> dict[str, Any]:
     """A row of ``_rows``, seen from the ticket with this id."""
-    outgoing = row.source_ticket_id == ticket_id
     return {
         "id": row.id,
         "type": row.type,
-        "direction": "outgoing" if outgoing else "incoming",
+        "direction": "outgoing" if row.source_ticket_id == ticket_id else "incoming",
         "ticket": {
             "id": row.other_id,
             "display_id": row.other_display_id,

@@ -1,0 +1,48 @@
+"""Aliases that several threads use first at the same moment, as after a start."""
+
+import re
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+from sqlalchemy import select
+
+from app.database.columns import shared_alias
+from app.projects.models import WorkflowState
+from app.tickets.models import Ticket, TicketRelation
+from tests.support.serving import ROOT
+
+THREADS = 4
+
+
+@pytest.fixture
+def busy():
+    """Threads change places after each step."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(interval)
+
+
+@pytest.mark.one_database
+def test_threads_that_ask_at_once_get_the_same_columns(busy):
+    at_once = Barrier(THREADS)
+
+    def ask(alias):
+        at_once.wait()
+        return [getattr(alias, name).expression for name in ("id", "title", "state_id")]
+
+    with ThreadPoolExecutor(THREADS) as threads:
+        for _ in range(20):
+            other = shared_alias(Ticket, "other")
+            list(threads.map(ask, [other] * THREADS))
+            is_source = other.id == TicketRelation.source_ticket_id
+            # It is refused where the columns of the condition are not those of the alias.
+            str(select(TicketRelation.id, other.title, WorkflowState.name).join(other, is_source))
+
+
+@pytest.mark.one_database
+def test_no_alias_of_a_module_is_made_otherwise():
+    made = re.compile(r"^\w.*= .*\baliased\(", re.MULTILINE)
+    assert [str(path) for path in ROOT.glob("app/**/*.py") if made.search(path.read_text())] == []
