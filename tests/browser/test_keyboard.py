@@ -91,7 +91,8 @@ def test_several_cards_are_chosen_and_changed_together(board, seeded):
     expect(wide.card_at("In review", second).locator(".label")).to_have_text("docs")
     expect(count).not_to_be_visible()
     assert "Keyed" in wide.focused()
-    wide.page.click("[data-undo-all]")
+    with wide.page.expect_navigation():
+        wide.page.click("[data-undo-all]")
     wide.go("/projects/DEMO/board")
     expect(wide.card_at("Backlog", first)).to_be_visible()
     # A click with Shift does the same, and Escape leaves all.

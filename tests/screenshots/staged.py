@@ -95,7 +95,8 @@ def _paused_bot(page: Page, made: Seeded) -> None:
     resume(page, made)
     page.goto(f"{made.url}/bots")
     page.click("#bot-bot-dev-1 .menu summary")
-    page.click("#bot-bot-dev-1 [value=pause]")
+    with page.expect_navigation():
+        page.click("#bot-bot-dev-1 [value=pause]")
     page.goto(f"{made.url}/bots/bot-dev-1")
 
 
@@ -107,7 +108,8 @@ def _paused_bots(page: Page, made: Seeded) -> None:
 def _paused_board(page: Page, made: Seeded) -> None:
     resume(page, made)
     page.goto(f"{made.url}/bots")
-    page.click("[name=action][value=pause]:has-text('Pause all')")
+    with page.expect_navigation():
+        page.click("[name=action][value=pause]:has-text('Pause all')")
     page.goto(f"{made.url}/projects/DEMO/board")
 
 
@@ -127,9 +129,8 @@ def resume(page: Page, made: Seeded) -> None:
     """As it was, for the next picture."""
     page.goto(f"{made.url}/projects/DEMO/board")
     while page.locator(".paused [value=resume]").count():
-        page.locator(".paused [value=resume]").first.click()
-        page.wait_for_load_state("networkidle")
-        page.goto(f"{made.url}/projects/DEMO/board")
+        with page.expect_navigation():
+            page.locator(".paused [value=resume]").first.click()
 
 
 # What needs more than a click.
