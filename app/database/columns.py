@@ -1,4 +1,4 @@
-"""What tables share: types of columns and checks; and aliases that threads share."""
+"""What tables and statements share: types of columns, checks, and aliases of tables."""
 
 from typing import Any, TypeVar
 
@@ -55,9 +55,9 @@ def short_text(length: int = 200) -> String:
 
 
 def shared_alias(model: type[T], name: str) -> type[T]:
-    """An alias that statements of all threads may use first: its columns are already there.
+    """An alias that all threads may use: its columns are there from the start.
 
-    SQLAlchemy gives two threads that ask at once different ones, which no statement may mix.
+    SQLAlchemy makes them on first use, twice for two threads at once, and refuses a mix of both.
     """
     alias = aliased(model, name=name)
     for column in inspect(model).columns:
