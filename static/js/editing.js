@@ -13,6 +13,13 @@ export function watchEditing() {
     event.stopPropagation();
     cancel.click();
   });
+  // By request, what had the focus last until its answer came. A dialog gives it back as it closes.
+  const focused = new WeakMap();
+  for (const name of ["htmx:beforeRequest", "htmx:beforeSwap"]) {
+    window.addEventListener(name, ({ detail }) => {
+      if (document.activeElement !== document.body) focused.set(detail.xhr, document.activeElement);
+    });
+  }
   document.addEventListener("htmx:afterSettle", (event) => {
     const place = document.getElementById(event.detail.target?.id);
     if (!place) return;
@@ -29,7 +36,7 @@ export function watchEditing() {
       if (start?.closest("[data-picker]")) start.select?.();
     } else if (place.matches("[data-ticket-field]")) {
       place.querySelector("[data-edit]")?.focus();
-    } else if (document.activeElement === document.body) {
+    } else if (document.activeElement === document.body && focused.get(event.detail.xhr)?.isConnected === false) {
       const back = place.querySelector("[data-return]") ?? place.querySelector("h2[tabindex], textarea, a, button");
       (place.matches("[tabindex]") ? place : back)?.focus();
     }

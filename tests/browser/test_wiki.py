@@ -133,6 +133,17 @@ def test_two_people_save_and_nothing_is_lost(wide, seeded):
     assert saved == "One by another\n\nTwo by Ada\n"
 
 
+def test_a_preview_takes_no_focus(wide, seeded):
+    seeded.call("POST", "/wiki/pages", {"title": "Seen", "body": "One\n"})
+    wide.go("/wiki/seen/edit")
+    area = wide.page.locator("#body")
+    area.fill("Two\n")
+    area.blur()
+    expect(wide.page.locator("#preview")).to_have_text("Two")
+    wide.arrived()
+    assert wide.page.evaluate("document.activeElement === document.body")
+
+
 def test_one_is_told_while_writing_that_another_saved(wide, seeded):
     page = seeded.call("POST", "/wiki/pages", {"title": "Told", "body": "One\n\nTwo\n"})
     wide.go("/wiki/told/edit")
