@@ -13,22 +13,14 @@ export function watchEditing() {
     event.stopPropagation();
     cancel.click();
   });
-  // By request, what had the focus last until its answer came. A dialog gives it back as it closes.
-  const focused = new WeakMap();
-  for (const name of ["htmx:beforeRequest", "htmx:beforeSwap"]) {
-    window.addEventListener(name, ({ detail }) => {
-      if (document.activeElement !== document.body) focused.set(detail.xhr, document.activeElement);
-    });
-  }
-  document.addEventListener("htmx:afterSettle", (event) => {
-    const place = document.getElementById(event.detail.target?.id);
+  document.addEventListener("htmx:afterSettle", ({ detail }) => {
+    const place = document.getElementById(detail.target?.id);
     if (!place) return;
     const editor = place.matches("[data-editor]") ? place : place.querySelector("[data-editor]");
+    const { activeElement, body } = document;
+    if (!editor && place.matches("[data-ticket-field]") && detail.requestConfig.verb === "post") saved(place);
     // Whoever has gone on to something else meanwhile is not called back.
-    const free = document.activeElement === document.body || place.contains(document.activeElement);
-    const posted = event.detail.requestConfig?.verb === "post";
-    if (!editor && place.matches("[data-ticket-field]") && posted) saved(place);
-    if (!free) return;
+    if (activeElement !== body && !place.contains(activeElement)) return;
     if (editor) {
       const start = STARTS.map((one) => editor.querySelector(one)).find(Boolean);
       start?.focus();
@@ -36,9 +28,10 @@ export function watchEditing() {
       if (start?.closest("[data-picker]")) start.select?.();
     } else if (place.matches("[data-ticket-field]")) {
       place.querySelector("[data-edit]")?.focus();
-    } else if (document.activeElement === document.body && focused.get(event.detail.xhr)?.isConnected === false) {
-      const back = place.querySelector("[data-return]") ?? place.querySelector("h2[tabindex], textarea, a, button");
-      (place.matches("[tabindex]") ? place : back)?.focus();
+      // What comes as one types or by a timer takes the focus from nobody.
+    } else if (activeElement === body && /submit|click/.test(detail.requestConfig.triggeringEvent?.type)) {
+      const back = place.matches("[tabindex]") ? place : place.querySelector("[data-return]");
+      (back ?? place.querySelector("h2[tabindex], textarea, a, button"))?.focus();
     }
   });
 }
