@@ -28,8 +28,8 @@ export function watchEditing() {
       if (start?.closest("[data-picker]")) start.select?.();
     } else if (place.matches("[data-ticket-field]")) {
       place.querySelector("[data-edit]")?.focus();
-      // What comes as one types or by a timer takes the focus from nobody.
     } else if (activeElement === body && /submit|click/.test(detail.requestConfig.triggeringEvent?.type)) {
+      // What comes as one types or by a timer takes the focus from nobody.
       const back = place.matches("[tabindex]") ? place : place.querySelector("[data-return]");
       (back ?? place.querySelector("h2[tabindex], textarea, a, button"))?.focus();
     }
