@@ -10,12 +10,12 @@ from sqlalchemy.exc import IntegrityError
 from app.accounts.models import Preferences, ReadMarker
 from app.core.actor import Access, Actor, operation
 from app.core.clock import now_ms
-from app.database.session import savepoint, session
+from app.database.session import Base, savepoint, session
 
 # The choice whether the inbox has news of tickets that the person created or commented on.
 TAKING_PART = "taking_part"
 
-Row = TypeVar("Row", Preferences, ReadMarker)
+Row = TypeVar("Row", bound=Base)
 
 
 def choices_of(user_id: str) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def choices_of(user_id: str) -> dict[str, Any]:
 def choose(actor: Actor, choices: dict[str, str]) -> None:
     """Add choices to the stored ones; ``web/choices.py`` says which exist."""
     new = Preferences(user_id=actor.id, choices=choices, updated_at=now_ms())
-    row = _lock_or_insert(new, actor.id)
+    row = lock_or_insert(new, actor.id)
     if row is not None:
         row.choices = {**row.choices, **choices}
         row.updated_at = now_ms()
@@ -45,14 +45,14 @@ def marker(actor: Actor, subject: str) -> ReadMarker | None:
 def move_marker(actor: Actor, subject: str, event_id: str, *, may_go_back: bool = False) -> None:
     """Move the marker of a subject to an event, forward unless it ``may_go_back``."""
     new = ReadMarker(user_id=actor.id, subject=subject, event_id=event_id, updated_at=now_ms())
-    row = _lock_or_insert(new, (actor.id, subject))
+    row = lock_or_insert(new, (actor.id, subject))
     if row is not None and (may_go_back or row.event_id < event_id):
         row.event_id = event_id
         row.updated_at = now_ms()
         session.flush()
 
 
-def _lock_or_insert(new: Row, key: str | tuple[str, str]) -> Row | None:
+def lock_or_insert(new: Row, key: str | tuple[str, str]) -> Row | None:
     """The stored row of this key, locked; None where ``new`` was inserted instead."""
     row = session.get(type(new), key, with_for_update=True)
     if row is not None:

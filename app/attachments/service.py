@@ -232,6 +232,9 @@ def delete_file(actor: Actor, file_id: str) -> None:
         target = tickets.target(tickets.writable(actor, str(file.ticket_id)))
     if actor.is_bot and file.uploader_user_id != actor.user_id:
         raise Forbidden("not_uploader")
+    # Another deletion may have had the lock of its place.
+    if session.get(StoredFile, file.id, with_for_update=True, populate_existing=True) is None:
+        raise NotFound(KIND, file_id)
     size = session.get_one(FileContent, file.sha256).size
     adding.remove_file(file)
     if file.ticket_id is not None:

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from app.accounts import emails
 from app.accounts.models import User
+from app.accounts.personal import lock_or_insert
 from app.core import text
 from app.core.actor import Access, Actor, operation
 from app.core.clock import now_ms
@@ -74,13 +75,16 @@ def choose(actor: Actor, *, frequency: str | None = None, zone: str | None = Non
 
 def _store(user_id: str, frequency: str, zone: str) -> None:
     moment = now_ms()
-    row = session.get(NoticeChoice, user_id, with_for_update=True)
+    due_at = next_morning(moment, zone)
+    new = NoticeChoice(
+        user_id=user_id, frequency=frequency, zone=zone, noticed_until=moment, due_at=due_at
+    )
+    row = lock_or_insert(new, user_id)
     if row is None:
-        row = NoticeChoice(user_id=user_id, frequency=Frequency.OFF.value, noticed_until=moment)
-        session.add(row)
+        return
     if row.frequency != frequency:
         row.noticed_until = moment
-    row.frequency, row.zone, row.due_at = frequency, zone, next_morning(moment, zone)
+    row.frequency, row.zone, row.due_at = frequency, zone, due_at
     session.flush()
 
 

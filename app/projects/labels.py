@@ -156,7 +156,7 @@ def delete_label(actor: Actor, project_id: str, label_id: str) -> bool:
     project = loaders.writable(actor, project_id)
     label = loaders.part_of(Label, project, label_id, "label")
     # Waits for transactions that give the label to a ticket, and blocks new ones.
-    session.refresh(label, with_for_update=True)
+    lock_label(label)
     ticket_rows.touch_labelled(label.id)
     carried = ticket_rows.labelled(label.id, MAX_NAMED_TICKETS + 1)
     names_all = len(carried) <= MAX_NAMED_TICKETS

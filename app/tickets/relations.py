@@ -160,7 +160,10 @@ def create_relation(
     _discussed(source, target, relation.created_at)
     _record(actor, "ticket.relation_added", source, relation, source, target)
     statement = _rows(bool(actor.allowlist)).where(TicketRelation.id == identifier)
-    row = session.execute(statement, _values(actor, source.id)).one()
+    row = session.execute(statement, _values(actor, source.id)).one_or_none()
+    if row is None:
+        # The target was deleted meanwhile.
+        raise InvalidField(TARGET_FIELD, "not_found", messages.TICKET_NOT_FOUND)
     return source, relation_json(row, source.id)
 
 

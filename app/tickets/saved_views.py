@@ -13,7 +13,8 @@ from app.audit.service import record
 from app.core import ids, text
 from app.core.actor import Access, Actor, operation
 from app.core.errors import Conflict, InvalidField, NotFound
-from app.database.session import by_id, session
+from app.core.ids import as_uuid
+from app.database.session import session
 from app.projects import loaders
 from app.projects.loaders import SeenProject
 from app.tickets import messages
@@ -100,8 +101,9 @@ def _change(actor: Actor, view: SavedView, **values: Any) -> SavedView:
 
 
 def _changeable(actor: Actor, view_id: str) -> SavedView:
-    """The actor's view, or a shared one; raises NotFound for another's private view."""
-    view = by_id(SavedView, view_id)
+    """The actor's view, or a shared one, locked; raises NotFound for another's private view."""
+    canonical = as_uuid(view_id)
+    view = session.get(SavedView, canonical, with_for_update=True) if canonical else None
     if view is None or not (view.user_id == actor.id or view.is_shared):
         raise NotFound("saved_view", view_id)
     return view
