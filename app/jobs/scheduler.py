@@ -2,9 +2,12 @@
 
 import logging
 import threading
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from apscheduler.schedulers.background import BackgroundScheduler
+from apscheduler.triggers.base import BaseTrigger
 from flask import Flask
 
 from app.accounts import failure_windows, read_notes
@@ -33,6 +36,22 @@ READS_SECONDS = 1
 NOTICES_SECONDS = 30
 # From the start of the process to its first sweep.
 FIRST_SWEEP_SECONDS = 60
+# Between two looks for jobs that wait for a time of a clock that was ahead.
+CLOCK_SECONDS = 1
+
+
+class FixedDelay(BaseTrigger):  # type: ignore[misc]  # an untyped library
+    """A job is due some seconds after it was due last.
+
+    The library's interval lists each run that was missed, which for a clock that is set forward
+    by a year takes a gigabyte.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._delay = timedelta(seconds=seconds)
+
+    def get_next_fire_time(self, previous_fire_time: datetime | None, now: datetime) -> datetime:
+        return now + self._delay
 
 
 class Jobs:
@@ -51,31 +70,41 @@ class Jobs:
         self._scheduler = BackgroundScheduler(
             timezone="UTC",
             daemon=True,
-            job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": 30},
+            job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},
         )
 
     def start(self) -> None:
         # At INFO the library logs every run of a job.
         logging.getLogger("apscheduler").setLevel(logging.WARNING)
-        self._scheduler.add_job(self._worker.check, "interval", seconds=POLL_SECONDS)
-        self._scheduler.add_job(self._flusher.check, "interval", seconds=FLUSH_SECONDS)
-        self._scheduler.add_job(self._report_failures, "interval", seconds=FAILURES_SECONDS)
-        self._scheduler.add_job(self._store_reads, "interval", seconds=READS_SECONDS)
-        self._scheduler.add_job(self._checkpoint, "interval", seconds=CHECK_SECONDS)
+        self._run_every(POLL_SECONDS, self._worker.check)
+        self._run_every(FLUSH_SECONDS, self._flusher.check)
+        self._run_every(FAILURES_SECONDS, self._report_failures)
+        self._run_every(READS_SECONDS, self._store_reads)
+        self._run_every(CHECK_SECONDS, self._checkpoint)
         for number, name in enumerate(SWEEPERS):
-            self._scheduler.add_job(
-                self._sweep,
-                "interval",
-                minutes=INTERVAL_MINUTES,
-                args=[name],
-                start_date=_seconds_from_now(FIRST_SWEEP_SECONDS * (1 + number / 60)),
-            )
+            first = datetime.now(UTC) + timedelta(seconds=FIRST_SWEEP_SECONDS * (1 + number / 60))
+            self._run_every(INTERVAL_MINUTES * 60, self._sweep, args=[name], next_run_time=first)
         self._worker.start()
         if self._mail_worker is not None:
-            self._scheduler.add_job(self._collect_notices, "interval", seconds=NOTICES_SECONDS)
+            self._run_every(NOTICES_SECONDS, self._collect_notices)
             self._mail_worker.start()
         self._flusher.start()
         self._scheduler.start()
+        threading.Thread(target=self._watch_clock, name="clock-watch", daemon=True).start()
+
+    def _run_every(self, seconds: float, job: Callable[..., None], **options: Any) -> None:
+        self._scheduler.add_job(job, FixedDelay(seconds), **options)
+
+    def _watch_clock(self) -> None:
+        """Have no job wait longer than its delay; the scheduler waits for a time of day."""
+        while not self._stopping.wait(CLOCK_SECONDS):
+            now = datetime.now(UTC)
+            for job in self._scheduler.get_jobs():
+                latest = job.trigger.get_next_fire_time(None, now)
+                if job.next_run_time > latest:
+                    job.modify(next_run_time=latest)
+            # What it waits for may have been due since the clock was set forward.
+            self._scheduler.wakeup()
 
     def stop(self) -> None:
         """Start nothing more and wait some seconds for running jobs; later calls do nothing."""
@@ -143,7 +172,3 @@ class Jobs:
                 log.warning("a sweep did not run: the database is unavailable")
             except Exception:
                 log.exception("a sweep failed", extra={"sweeper": name})
-
-
-def _seconds_from_now(seconds: float) -> datetime:
-    return datetime.now(UTC) + timedelta(seconds=seconds)

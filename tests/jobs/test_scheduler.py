@@ -2,8 +2,10 @@
 
 import threading
 import time
+from datetime import datetime, timedelta
 
 import pytest
+from apscheduler.schedulers import base
 
 from app.jobs import scheduler
 from app.jobs.scheduler import Jobs
@@ -47,7 +49,7 @@ def test_each_sweeper_runs_once_however_many_processes_there_are(app, cast, soon
 
 
 def test_a_stop_is_quick_and_leaves_no_thread(app, cast, soon):
-    threads = {"webhook-worker", "index-settler"}
+    threads = {"webhook-worker", "index-flusher", "clock-watch"}
     before = set(threading.enumerate())
     jobs = Jobs(app)
     jobs.start()
@@ -64,3 +66,48 @@ def test_a_stop_is_quick_and_leaves_no_thread(app, cast, soon):
         return [one for one in ours if one.name in threads or one.name.startswith(kinds)]
 
     until(lambda: not left())
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock of the scheduler that a test sets: ``clock.ahead`` of the real one."""
+
+    class Clock(datetime):
+        ahead = timedelta(0)
+
+        @classmethod
+        def now(cls, tz=None):
+            return datetime.now(tz) + cls.ahead
+
+    for module in (base, scheduler):
+        monkeypatch.setattr(module, "datetime", Clock)
+    return Clock
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize(
+    "steps",
+    [
+        pytest.param([timedelta(hours=-1)], id="back"),
+        pytest.param([timedelta(hours=-1), timedelta(0)], id="back and right again"),
+        pytest.param([timedelta(days=40)], id="ahead"),
+        pytest.param([timedelta(days=40), timedelta(0)], id="ahead and right again"),
+    ],
+)
+def test_a_clock_that_is_set_delays_no_job(app, clock, monkeypatch, steps):
+    runs = []
+    monkeypatch.setattr(scheduler.read_notes, "store_notes", lambda: runs.append(1))
+    for name in ("READS_SECONDS", "CLOCK_SECONDS"):
+        monkeypatch.setattr(scheduler, name, 0.2)
+    jobs = Jobs(app)
+    jobs.start()
+    try:
+        for step in steps:
+            until(lambda: runs)
+            clock.ahead = step
+            # A run may have been under way.
+            for _ in range(3):
+                runs.clear()
+                until(lambda: runs, seconds=5)
+    finally:
+        jobs.stop()
