@@ -6,7 +6,7 @@ A row of the outbox names a span of events. What they say is judged and written 
 from collections.abc import Callable
 from functools import partial
 
-from sqlalchemy import func, select, update
+from sqlalchemy import func, or_, select, update
 
 from app.accounts.login import human_actor
 from app.accounts.models import User
@@ -26,6 +26,8 @@ UNREAD_MS = 10 * MINUTE_MS
 COMMIT_WAIT_MS = 5_000
 # The oldest that a mail tells, as after a long stop of the server.
 OLDEST_MS = 7 * DAY_MS
+# What a mail tells where the last look had a clock that was ahead.
+CLOCK_SET_BACK_MS = DAY_MS
 # Of more tickets at once, one mail tells together.
 MAX_MAILS = 10
 # For one person.
@@ -56,8 +58,10 @@ def _due(moment: int) -> list[AnyRow]:
         .where(User.is_active, User.email_confirmed_at.is_not(None))
         .limit(PEOPLE)
     )
+    clock_was_ahead = NoticeChoice.noticed_until > moment
+    is_due = or_(NoticeChoice.due_at <= moment, clock_was_ahead)
     daily = session.execute(
-        statement.where(NoticeChoice.frequency == Frequency.DAILY, NoticeChoice.due_at <= moment)
+        statement.where(NoticeChoice.frequency == Frequency.DAILY, is_due)
     ).all()
     newest = session.scalar(
         select(func.max(AuditEvent.created_at)).where(
@@ -67,10 +71,9 @@ def _due(moment: int) -> list[AnyRow]:
     if newest is None:
         return list(daily)
     # Nobody is looked at for whom nothing happened.
+    has_news = or_(NoticeChoice.noticed_until < newest, clock_was_ahead)
     prompt = session.execute(
-        statement.where(
-            NoticeChoice.frequency == Frequency.MESSAGES, NoticeChoice.noticed_until < newest
-        )
+        statement.where(NoticeChoice.frequency == Frequency.MESSAGES, has_news)
     ).all()
     return [*daily, *prompt]
 
@@ -79,14 +82,17 @@ def _collect(row: AnyRow, moment: int) -> int:
     choice: NoticeChoice = row.NoticeChoice
     is_daily = choice.frequency == Frequency.DAILY
     until = moment - (COMMIT_WAIT_MS if is_daily else UNREAD_MS)
-    since = max(choice.noticed_until, moment - OLDEST_MS)
+    noticed = choice.noticed_until
+    if noticed > moment:
+        noticed = moment - CLOCK_SET_BACK_MS
+    since = max(noticed, moment - OLDEST_MS)
     actor = human_actor(User(id=row.id, username=row.username))
     with reading():
         if outbox.count_waiting(row.id) >= MAX_WAITING_MAILS:
             # The mail server is down; nothing is lost, as nothing is considered yet.
             return 0
         news = inbox.news(actor, limit=MAX_MAILS, cursor=None, after=id_at(since + 1), until=until)
-        mailed = _mailed_until(actor, [one.ticket.ticket_id for one in news.data])
+        mailed = _mailed_until(actor, [one.ticket.ticket_id for one in news.data], moment)
         # What a mail told already is among the news of the next look.
         fresh = [
             one.ticket.ticket_id
@@ -101,11 +107,11 @@ def _collect(row: AnyRow, moment: int) -> int:
     return run_write(partial(_put, choice, row.email, mails, until, moment))
 
 
-def _mailed_until(actor: Actor, ticket_ids: list[str]) -> dict[str, int]:
-    """Up to when mails have told of these tickets."""
+def _mailed_until(actor: Actor, ticket_ids: list[str], moment: int) -> dict[str, int]:
+    """Up to when mails have told of these tickets, save those of a clock that was ahead."""
     rows = session.execute(
         select(Mail.ticket_id, func.max(Mail.until))
-        .where(Mail.user_id == actor.id, Mail.ticket_id.in_(ticket_ids))
+        .where(Mail.user_id == actor.id, Mail.ticket_id.in_(ticket_ids), Mail.until <= moment)
         .group_by(Mail.ticket_id)
     )
     return {str(row[0]): int(row[1] or 0) for row in rows}

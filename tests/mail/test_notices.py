@@ -347,6 +347,19 @@ def test_a_long_stop_tells_the_last_week(posting, cast, ticket, collect):
     assert mail.since >= now_ms() - collecting.OLDEST_MS - HOUR_MS
 
 
+@pytest.mark.parametrize("days", [1, 30])
+def test_a_clock_that_was_ahead_loses_no_notice(posting, cast, ticket, choose, collect, days):
+    choose(cast.ada, "daily")
+    comment(cast.ada, ticket, "Is it done?")
+    comment(cast.bo, ticket, "Not yet, @ada")
+    collect(days * DAY_MS // MINUTE_MS + 11)
+    comment(cast.ada, ticket, "And now?")
+    comment(cast.bo, ticket, "Soon, @ada")
+    # The mail of the day comes at once, as nobody knows when it was due; both may tell twice.
+    assert collect(11) == 2
+    assert collect(12) == 0
+
+
 def test_the_choice_is_made_over_rest(cast):
     path = "/users/me/notices"
     assert ok(cast.bo.get(path)) == {"frequency": "off", "zone": "UTC"}
