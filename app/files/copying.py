@@ -21,24 +21,23 @@ def copy_contents(
     folder: Path,
     done: Callable[[int], object] = lambda _: None,
 ) -> list[str]:
-    """Copy contents that the target lacks; those that the source lacks or has damaged.
+    """Copy contents that the target lacks or has damaged; those that the source does so too.
 
     ``folder`` is for temporary files, on the file system of a target that is a folder.
     """
     lost = []
     for sha256 in contents:
-        if not (_has(target, sha256) or _copy(sha256, source, target, folder)):
+        if not (_has_whole(target, sha256) or _copy(sha256, source, target, folder)):
             lost.append(sha256)
         done(1)
     return lost
 
 
-def _has(store: Store, sha256: str) -> bool:
+def _has_whole(store: Store, sha256: str) -> bool:
     try:
-        store.size(sha256)
+        return _digest(sha256, store)[0] == sha256
     except ContentMissing:
         return False
-    return True
 
 
 def _copy(sha256: str, source: Store, target: Store, folder: Path) -> bool:
@@ -66,11 +65,16 @@ def _copy(sha256: str, source: Store, target: Store, folder: Path) -> bool:
 
 def damaged(sha256: str, size: int, store: Store) -> bool:
     """Whether a content has another hash than its name; raises ContentMissing."""
+    return _digest(sha256, store) != (sha256, size)
+
+
+def _digest(sha256: str, store: Store) -> tuple[str, int]:
+    """The true hash of a content, and its size; raises ContentMissing."""
     digest, length = hashlib.sha256(), 0
     for piece in store.read(sha256):
         digest.update(piece)
         length += len(piece)
-    return length != size or digest.hexdigest() != sha256
+    return digest.hexdigest(), length
 
 
 def known_contents() -> Iterator[tuple[str, int]]:

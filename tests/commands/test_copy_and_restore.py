@@ -294,6 +294,14 @@ def test_a_backup_is_restored(used, tmp_path):
     said = command(nothing, "backup", str(tmp_path / "none.db"), code=1)
     assert f"No database at {nothing / 'docket.db'}. Set INSTANCE_DIR" in said
     assert "is not a backup" in command(tmp_path / "third", "restore-backup", str(empty), code=1)
+    # A torn database is no empty one: what is left in it can be recovered.
+    torn = tmp_path / "torn" / "docket.db"
+    torn.parent.mkdir()
+    torn.write_bytes(bytes(512) + (instance / "docket.db").read_bytes()[512:])
+    before = torn.read_bytes()
+    assert "not empty" in command(torn.parent, "restore-backup", str(file), code=1)
+    assert torn.read_bytes() == before
+    assert "is not a backup" in command(tmp_path / "third", "restore-backup", str(torn), code=1)
 
 
 def test_the_way_back_to_the_release_before_is_the_backup_of_before(used, tmp_path):

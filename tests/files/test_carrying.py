@@ -8,7 +8,7 @@ import pytest
 from app.commands.doctor import _files
 from app.exporting import layout
 from app.files.copying import copy_contents, damaged, known_contents
-from app.files.store import ContentMissing, FolderStore, store_of
+from app.files.store import ContentMissing, FolderStore, NewContent, store_of
 from tests.files.hostile import picture
 from tests.support.story import add_file, make_ticket
 
@@ -42,6 +42,22 @@ def test_contents_are_copied_with_their_hashes_checked(app, settings, tmp_path):
     assert sorted(lost) == [path.name for path in paths[:2]]
     assert [path.name for path in target.glob("??/*")] == [paths[2].name]
     assert list(target.glob("copied-*")) == []
+
+
+def test_a_damaged_copy_is_replaced_while_the_original_is_whole(app, settings, tmp_path):
+    target = tmp_path / "copy"
+    target.mkdir()
+    with app.app_context():
+        known = [sha256 for sha256, _ in known_contents()]
+        for _ in range(2):
+            assert copy_contents(known, store_of(settings), FolderStore(target), target) == []
+            copies = sorted(target.glob("??/*"))
+            assert [NewContent.of(path).sha256 for path in copies] == known
+            copies[0].write_bytes(b"damaged")
+            copies[1].write_bytes(copies[1].read_bytes()[:-1])
+        # The copy that is whole outlives the original.
+        contents(settings)[2].unlink()
+        assert copy_contents(known, store_of(settings), FolderStore(target), target) == []
 
 
 def test_the_doctor_finds_what_is_missing_and_damaged(app, settings):

@@ -140,7 +140,7 @@ def restore_backup(file: Path) -> None:
     if path is None:
         raise click.ClickException(messages.USE_PG_RESTORE)
     with server_stopped(settings):
-        if path.exists() and _has_users(path):
+        if path.exists() and _has_users(path) is not False:
             raise click.ClickException(messages.move_away(path))
         if not _has_users(file):
             raise click.ClickException(messages.not_a_backup(file))
@@ -169,12 +169,16 @@ def restore_backup(file: Path) -> None:
         )
 
 
-def _has_users(file: Path) -> bool:
+def _has_users(file: Path) -> bool | None:
+    """Whether a database has users; None if it cannot be read, though it may be recovered."""
     with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
         try:
+            table = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'users'")
+            if table.fetchone() is None:
+                return False
             return connection.execute("SELECT 1 FROM users LIMIT 1").fetchone() is not None
         except sqlite3.DatabaseError:
-            return False
+            return None
 
 
 @click.command("copy-to")
