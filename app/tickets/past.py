@@ -35,6 +35,12 @@ _CHANGES = (
     DELETED,
     "ticket.restored",
 )
+# Where an event names the state of the ticket after it.
+_NAME_STATE = {
+    CREATED: "state_id",
+    "ticket.state_changed": "to_state_id",
+    "ticket.restored": "state_id",
+}
 _COMMENTS = ("comment.created", "comment.updated", "comment.deleted", "comment.restored")
 _DISCUSSION = (
     *_COMMENTS,
@@ -67,6 +73,8 @@ class PastTicket:
     not_recorded: set[str] = field(default_factory=set)
     # Whether the log says that the ticket was created later.
     is_before_log: bool = False
+    # A deleted ticket loses a state that is deleted, and is restored into the first one.
+    was_deleted: bool = False
 
     def take_back(self, event: AnyRow, ticket_id: str) -> None:
         payload = event.payload
@@ -81,9 +89,11 @@ class PastTicket:
                 self.values["assignee_user_id"] = payload["from_user_id"]
             case "ticket.deleted":
                 self.values["deleted_at"] = None
+                self.was_deleted = True
             case "ticket.restored":
                 # Until its deletion is found.
                 self.values["deleted_at"] = event.created_at
+                self.was_deleted = True
             case _:
                 self._take_back_label(payload, ticket_id)
 
@@ -148,12 +158,30 @@ def _past(row: AnyRow, at: int) -> PastTicket:
     )
     for event in _events_after(row.id, row.project_id, at):
         past.take_back(event, row.id)
+    if past.was_deleted or past.values["state_id"] is None:
+        past.values["state_id"] = _state_before(row, at, past.values["state_id"])
     if LABELS in past.not_recorded:
         known = _labels_before(row.id, row.project_id, at)
         if known is not None:
             past.label_ids = known
             past.not_recorded.discard(LABELS)
     return past
+
+
+def _state_before(row: AnyRow, at: int, otherwise: str | None) -> str | None:
+    """The state by the last event until then that names it; None if it was deleted by then."""
+    until = AuditEvent.created_at <= at
+    of_ticket = and_(AuditEvent.ticket_id == row.id, AuditEvent.event_type.in_(_NAME_STATE))
+    for event in _newest_first(of_ticket, until):
+        named = event.payload.get(_NAME_STATE[event.event_type])
+        if named is not None:
+            deletion = select(AuditEvent.id).where(
+                AuditEvent.event_type == _STATE_DELETED,
+                AuditEvent.project_id == row.project_id,
+                AuditEvent.target_id == named,
+            )
+            return named if session.scalar(deletion.where(until)) is None else None
+    return otherwise
 
 
 def _labels_before(ticket_id: str, project_id: str, at: int) -> set[str] | None:

@@ -112,6 +112,30 @@ def test_a_state_that_was_deleted_since_has_its_name(cast, project):
     assert found["state"] == {"id": state, "name": "Odd", "category": "active"}
 
 
+def test_a_state_that_was_deleted_while_the_ticket_was_is_that_of_the_log(app, cast, project):
+    states = ok(cast.ada.get(f"{project}/workflow-states"))["data"]
+    path = f"{project}/workflow-states"
+    state = ok(cast.ada.post(path, {"name": "On hold", "category": "active"}), 201)["id"]
+    ticket = make_ticket(cast.ada, cast.open_project, state_id=state)["id"]
+    live = moment()
+    ok(cast.ada.delete(f"/tickets/{ticket}"), 204)
+    deleted = moment()
+    ok(cast.ada.delete(f"{path}/{state}"), 204)
+    without = moment()
+
+    def was(then):
+        found = past(cast.ada, ticket, then, include_deleted="true")
+        return found["state_id"], (found["state"] or {}).get("name"), found["not_recorded"]
+
+    before = [(live, state, "On hold"), (deleted, state, "On hold"), (without, None, None)]
+    for then, identifier, name in before:
+        assert was(then) == (identifier, name, [])
+    ada = Actor(ActorKind.HUMAN, user_id=cast.ada.user_id, username="ada")
+    in_app(app, lambda: restore_ticket(ada, ticket))
+    for then, identifier, name in [*before, (moment(), states[0]["id"], states[0]["name"])]:
+        assert was(then) == (identifier, name, [])
+
+
 def without_labels(actor, event_type, target, /, **payload):
     """Record an event of a new ticket as older releases did."""
     payload.pop("label_ids", None)
