@@ -25,6 +25,7 @@ from app.feeds.models import Feed, FeedKind
 from app.projects import loaders
 from app.projects.loaders import SeenProject
 from app.projects.models import Project, StateCategory, WorkflowState
+from app.tickets.comments import with_texts
 from app.tickets.models import Ticket
 
 # Entries of a feed: the tickets that are due first, the newest events.
@@ -187,6 +188,6 @@ def due_tickets(feed: OpenedFeed) -> Sequence[AnyRow]:
 
 
 def newest_events(feed: OpenedFeed, project: SeenProject) -> list[dict[str, Any]]:
-    """The newest events of a project with their sentences, as its owner sees them."""
+    """The newest events of a project with their sentences and texts, as its owner sees them."""
     listed = list_project_activity(feed.owner, project.id, limit=MAX_EVENTS, cursor=None)
-    return in_words(listed.data)
+    return with_texts(in_words(listed.data))

@@ -89,7 +89,7 @@ def _entry(event: Mapping[str, Any], page: str, base_url: str) -> str:
     actor = event["actor"] or {"display_name": messages.SYSTEM, "type": "human"}
     name = actor["display_name"] + (" (bot)" if actor["type"] == "bot" else "")
     address = f"{base_url}/tickets/{event['display_id']}" if event["display_id"] else page
-    said = event["payload"].get("body") if event["event_type"] == "comment.created" else None
+    said = event["text"] if event["event_type"] == "comment.created" else ""
     content = f'<content type="text">{_xml(said[:QUOTE_LENGTH])}</content>\n' if said else ""
     return (
         f"<entry>\n<id>urn:uuid:{event['id']}</id>\n"

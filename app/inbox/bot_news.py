@@ -4,7 +4,7 @@ A bot has a cursor of what it was told: a token as boards have it (``tickets/cha
 an event that commits late on PostgreSQL is told too, and none twice.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, cast
@@ -27,6 +27,7 @@ from app.inbox import messages
 from app.inbox.service import DAYS, IGNORED, concerned_by, is_news, is_shown
 from app.projects.models import Project
 from app.tickets.changes import OVERLAP_MS, TOKEN, Seen, next_token, read_token
+from app.tickets.comments import SAID, present_bodies
 from app.tickets.models import Ticket
 
 # In an answer.
@@ -38,7 +39,6 @@ MAX_KNOWN_EVENTS = 64
 # More events than this are not compared one by one with those that were no news.
 MAX_COMPARED_EVENTS = 200
 CACHED_BOTS = 10_000
-WITH_TEXT = ("comment.created", "comment.updated")
 CREATED = "ticket.created"
 SYSTEM_NAME = "system"
 STORED_EVERY_MS = MINUTE_MS
@@ -148,12 +148,15 @@ def _found(actor: Actor, seen: Seen, moment: int) -> BotNews:
     fresh = [event for event in events if not seen.knows(event.id)]
     if fresh:
         shown = fresh[:MAX_NEWS]
+        texts = present_bodies(
+            event.payload["comment_id"] for event in shown if event.event_type in SAID
+        )
         newest_first = events[events.index(shown[-1]) :: -1]
         return BotNews(
-            rows_of(actor, shown),
+            rows_of(actor, shown, texts),
             next_token(newest_first, seen),
             has_more=len(fresh) > MAX_NEWS,
-            seen=events_seen(_whole(shown)),
+            seen=events_seen(_whole(shown, texts)),
         )
     start = max(seen.start, moment - OVERLAP_MS)
     return BotNews([], next_token(events[::-1], Seen(start, seen.marks)))
@@ -203,19 +206,25 @@ def _events(actor: Actor, oldest: int) -> list[Any]:
     return list(session.scalars(statement))
 
 
-def rows_of(actor: Actor, events: Sequence[AuditEvent]) -> list[dict[str, str]]:
-    """Events as a bot is told of them, assignments to it first."""
+def rows_of(
+    actor: Actor, events: Sequence[AuditEvent], texts: Mapping[str, str] | None = None
+) -> list[dict[str, str]]:
+    """Events as a bot is told of them, assignments to it first.
+
+    ``texts`` are those of comments as they are now, by id.
+    """
     described = sentences.in_words(events_json(events, actor), beside_ticket=True)
     described.sort(key=lambda event: not _is_assignment(actor, event))
-    return [_row(event) for event in described]
+    return [_row(event, texts or {}) for event in described]
 
 
-def _whole(events: Sequence[AuditEvent]) -> list[dict[str, Any]]:
+def _whole(events: Sequence[AuditEvent], texts: Mapping[str, str]) -> list[dict[str, Any]]:
     """The events with a comment that an excerpt shows whole."""
     return [
         {"event_type": one.event_type, "ticket_id": one.ticket_id, "payload": one.payload}
         for one in events
-        if one.event_type in WITH_TEXT and len(one.payload["body"]) <= EXCERPT_LENGTH
+        if one.event_type in SAID
+        and 0 < len(texts.get(one.payload["comment_id"], "")) <= EXCERPT_LENGTH
     ]
 
 
@@ -223,7 +232,7 @@ def _is_assignment(actor: Actor, event: dict[str, Any]) -> bool:
     return bool(event["payload"].get("assignee_user_id") == actor.id)
 
 
-def _row(event: dict[str, Any]) -> dict[str, str]:
+def _row(event: dict[str, Any], texts: Mapping[str, str]) -> dict[str, str]:
     row = {
         "ticket": event["display_id"],
         "who": event["actor"]["username"] if event["actor"] else SYSTEM_NAME,
@@ -231,6 +240,6 @@ def _row(event: dict[str, Any]) -> dict[str, str]:
         # To the minute, in UTC.
         "when": f"{event['created_at'][:16]}Z",
     }
-    if event["event_type"] in WITH_TEXT:
-        row["comment"] = event["payload"]["body"][:EXCERPT_LENGTH]
+    if event["event_type"] in SAID and event["payload"]["comment_id"] in texts:
+        row["comment"] = texts[event["payload"]["comment_id"]][:EXCERPT_LENGTH]
     return row

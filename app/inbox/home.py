@@ -19,10 +19,11 @@ from app.core import ids
 from app.core.actor import Access, Actor, ActorKind, operation
 from app.core.clock import DAY_MS, now_ms
 from app.database.session import session
-from app.inbox.mentions import may_mention, mention_of
+from app.inbox.mentions import COMMENTED, may_mention, mention_of
 from app.inbox.service import MAX_TICKETS_PER_KIND, mentioned_tickets
 from app.inbox.sign_offs import last_comment
 from app.projects.models import Project, StateCategory, WorkflowState
+from app.tickets.comments import present_bodies
 from app.tickets.models import Comment, Ticket, TicketWatcher
 from app.wiki import loaders as wiki
 from app.wiki.models import WikiPage
@@ -156,11 +157,15 @@ def _unanswered(actor: Actor, rows: Sequence[Any]) -> list[Need]:
 
     A hand-over counts more than a mention: there is somebody to hand the ticket back to.
     """
+    bodies = present_bodies(
+        row.payload["comment_id"] for row in rows if row.event_type == COMMENTED
+    )
     mention = mention_of(actor.username)
     needs_by_ticket: dict[str, Need] = {}
     for row in rows:
-        is_comment = row.event_type == "comment.created"
-        body = row.payload.get("body") or ""
+        is_comment = row.event_type == COMMENTED
+        # A comment that was deleted asks nobody, and one that was edited asks as it is now.
+        body = bodies.get(row.payload["comment_id"], "") if is_comment else ""
         if is_comment and mention.search(body) is None:
             continue
         if not is_comment and row.payload.get("assignee_user_id") != actor.id:

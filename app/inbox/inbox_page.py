@@ -23,7 +23,7 @@ from app.inbox import home as home_verbs
 from app.inbox import messages, sign_offs
 from app.inbox import service as verbs
 from app.inbox.home import Need
-from app.inbox.mentions import mention_of
+from app.inbox.mentions import COMMENTED, mention_of
 from app.inbox.service import TicketNews
 from app.inbox.sign_offs import AwaitedSignOff
 from app.markdown import Html
@@ -93,10 +93,7 @@ def _in_words(found: list[TicketNews]) -> list[dict[str, Any]]:
     return [
         {
             "ticket": one.ticket,
-            "events": [
-                {**event, **_said(event, mention), "sentence": sentence_of(event, names, mention)}
-                for event in one.events
-            ],
+            "events": _described(one.events, names, mention),
             "more": one.more,
             "newest": one.newest,
             "oldest": one.oldest,
@@ -107,10 +104,23 @@ def _in_words(found: list[TicketNews]) -> list[dict[str, Any]]:
     ]
 
 
+def _described(
+    events: list[dict[str, Any]], names: dict[str, str], mention: re.Pattern[str]
+) -> list[dict[str, Any]]:
+    """The events, newest first, with their sentences; the newest of a comment has its words."""
+    newest = {one["payload"]["comment_id"]: one["id"] for one in events[::-1] if one["text"]}
+    shown = []
+    for event in events:
+        text = event["text"] if event["id"] in newest.values() else ""
+        said, is_cut = excerpt(text, mention)
+        sentence = sentence_of(event, names, mention)
+        shown.append({**event, "said": said, "is_cut": is_cut, "sentence": sentence})
+    return shown
+
+
 def _mentions(event: dict[str, Any], mention: re.Pattern[str]) -> bool:
-    """Whether an event is a comment that mentions the reader."""
-    body = event["payload"].get("body") or ""
-    return event["event_type"] == "comment.created" and mention.search(body) is not None
+    """Whether an event is a comment that mentions the reader now."""
+    return event["event_type"] == COMMENTED and mention.search(event["text"]) is not None
 
 
 def sentence_of(
@@ -119,11 +129,6 @@ def sentence_of(
     if _mentions(event, mention):
         return messages.mentioned_on(ticket) if ticket else messages.MENTIONED
     return feed.sentence(event, event["ticket_id"], names, ticket)
-
-
-def _said(event: dict[str, Any], mention: re.Pattern[str]) -> dict[str, Any]:
-    said, is_cut = excerpt(event["payload"].get("body") or "", mention)
-    return {"said": said, "is_cut": is_cut}
 
 
 def excerpt(body: str, mention: re.Pattern[str]) -> tuple[str, bool]:

@@ -48,6 +48,7 @@ from app.inbox import messages
 from app.inbox.mentions import mentioned_on
 from app.projects.models import Project
 from app.tickets import loaders as tickets
+from app.tickets.comments import with_texts
 from app.tickets.models import Comment, Ticket, TicketMute, TicketWatcher
 
 SUBJECT = "inbox"
@@ -82,6 +83,7 @@ class TicketNews:
 
     # Its display id, title and type.
     ticket: Any
+    # Those of comments with ``text``, what is said now.
     events: list[dict[str, Any]]
     # Older events that are not shown, up to ``MAX_COUNT``.
     more: int
@@ -292,7 +294,7 @@ def _with_events(
     event_ids = {key: sorted(some, reverse=True) for key, some in found.items()}
     shown = [event_id for some in event_ids.values() for event_id in some[:EVENTS_PER_TICKET]]
     events = session.scalars(select(AuditEvent).where(AuditEvent.id.in_(shown))).all()
-    by_id = {event["id"]: event for event in events_json(events, actor)}
+    by_id = {event["id"]: event for event in with_texts(events_json(events, actor))}
     return [
         TicketNews(
             ticket=group,

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from sqlalchemy import select
-
 from app.accounts.login import human_actor
 from app.accounts.mailing import person_of
 from app.accounts.models import User
@@ -13,14 +11,13 @@ from app.database.session import session
 from app.http.current import current_settings
 from app.inbox import inbox_page
 from app.inbox import service as inbox
-from app.inbox.mentions import mention_of
+from app.inbox.mentions import COMMENTED, mention_of
 from app.inbox.service import TicketNews
 from app.mail import writing
 from app.mail.models import Mail, MailKind
 from app.mail.writing import Letter, Line, Section
 from app.notices import messages
 from app.notices.service import Frequency, NoticeChoice, unsubscribe_token
-from app.tickets.models import Comment
 from app.tickets.pages import feed
 from app.tickets.stream_queries import names_of
 from app.web.filters import utc
@@ -103,7 +100,6 @@ def _sections(user: User, news: list[TicketNews]) -> tuple[Section, ...]:
     settings = current_settings()
     events = [event for one in news for event in one.events]
     names = names_of(feed.mentioned(events)) | {user.id: "you"}
-    bodies = _bodies(events)
     mention = mention_of(user.username)
 
     def line(event: dict[str, Any]) -> Line:
@@ -112,9 +108,8 @@ def _sections(user: User, news: list[TicketNews]) -> tuple[Section, ...]:
         if actor and actor["type"] == "bot":
             name += " (bot)"
         sentence = inbox_page.sentence_of(event, names, mention)
-        # What was edited or deleted since is told as it is now.
-        quote = bodies.get(event["payload"].get("comment_id") or "", "")
-        said, is_cut = inbox_page.excerpt(quote if _is_said(event) else "", mention)
+        quote = event["text"] if event["event_type"] == COMMENTED else ""
+        said, is_cut = inbox_page.excerpt(quote, mention)
         return Line(
             messages.happened(name, sentence),
             utc(event["created_at"]),
@@ -131,20 +126,6 @@ def _sections(user: User, news: list[TicketNews]) -> tuple[Section, ...]:
         )
         for one in news
     )
-
-
-def _is_said(event: dict[str, Any]) -> bool:
-    return bool(event["event_type"] == "comment.created")
-
-
-def _bodies(events: list[dict[str, Any]]) -> dict[str, str]:
-    comment_ids = [event["payload"].get("comment_id") for event in events if _is_said(event)]
-    rows = session.execute(
-        select(Comment.id, Comment.body).where(
-            Comment.id.in_([one for one in comment_ids if one]), Comment.deleted_at.is_(None)
-        )
-    )
-    return {row.id: row.body for row in rows}
 
 
 def _reason(user: User) -> str:

@@ -3,7 +3,7 @@
 A human may also take an edit back, and an import shows files in comments that it brought along.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 from sqlalchemy import Table, insert, select
@@ -21,6 +21,9 @@ from app.database.versions import touch
 from app.tickets import loaders, messages, reactions, runaways, searching
 from app.tickets.discussion import discussed
 from app.tickets.models import Comment, Ticket
+
+# Events that tell what a comment says.
+SAID = ("comment.created", "comment.updated")
 
 
 def comment_json(
@@ -89,6 +92,25 @@ def newest(ticket_id: str, limit: int) -> list[dict[str, Any]]:
         .limit(limit)
     )
     return _comments_json(session.execute(statement).all()[::-1])
+
+
+def present_bodies(comment_ids: Iterable[str]) -> dict[str, str]:
+    """The bodies of those of these comments that are not deleted, by id."""
+    wanted = list(comment_ids)
+    if not wanted:
+        return {}
+    rows = session.execute(
+        select(Comment.id, Comment.body).where(Comment.id.in_(wanted), Comment.deleted_at.is_(None))
+    )
+    return {row.id: row.body for row in rows}
+
+
+def with_texts(events: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The events with ``text``: what the comment that was made or edited says now, else ""."""
+    events = list(events)
+    said = {one["id"]: one["payload"]["comment_id"] for one in events if one["event_type"] in SAID}
+    bodies = present_bodies(said.values())
+    return [{**event, "text": bodies.get(said.get(event["id"], ""), "")} for event in events]
 
 
 def _comments_json(rows: Sequence[Any]) -> list[dict[str, Any]]:

@@ -131,6 +131,19 @@ def test_the_activity_of_a_project(cast, client, subscribe):
     assert path.split("/")[2] not in response.text
 
 
+def test_a_comment_is_told_as_it_is_now(cast, client, subscribe):
+    path = subscribe("activity:OPEN")
+    ticket = make_ticket(cast.ada, cast.open_project)
+    comments = f"/tickets/{ticket['id']}/comments"
+    gone, edited = (cast.bo.post(comments, {"body": "Secret"}).json["id"] for _ in range(2))
+    cast.bo.patch(f"/comments/{edited}", {"body": "Never mind"})
+    cast.bo.delete(f"/comments/{gone}")
+    response = client.get(path)
+    assert "Secret" not in response.text
+    assert response.text.count("Never mind") == 1
+    assert response.text.count("Bo commented") == 2
+
+
 def test_the_number_of_entries_is_bounded(cast, client, subscribe, monkeypatch):
     for number in range(4):
         due(cast, f"No {number}", f"2027-01-0{number + 1}")

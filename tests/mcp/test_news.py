@@ -114,6 +114,21 @@ def test_a_long_comment_is_cut(ada, smith, held):
     assert smith.call("get_self")["news"][0]["comment"] == "x" * 300
 
 
+def test_a_comment_is_told_as_it_is_now(ada, smith, held):
+    path = "/tickets/OPEN-1/comments"
+    gone = ok(ada.post(path, {"body": "Delete it all"}), 201)
+    ok(ada.delete(f"/comments/{gone['id']}"), 204)
+    edited = ok(ada.post(path, {"body": "Delete it all"}), 201)
+    ok(ada.patch(f"/comments/{edited['id']}", {"body": "Never mind"}))
+    news = smith.call("get_self")["news"]
+    assert [(row["what"], row.get("comment")) for row in news] == [
+        ("commented", None),
+        ("deleted a comment", None),
+        ("commented", "Never mind"),
+        ("edited a comment", "Never mind"),
+    ]
+
+
 def test_nothing_of_other_projects_and_deleted_tickets(ada, fenced, smith, cast, held):
     ok(ada.post("/tickets/OPEN-1/comments", {"body": "Ask @fenced"}), 201)
     assert fenced.call("get_self")["news"] == []

@@ -3,7 +3,7 @@
 import re
 
 from app.inbox import home
-from tests.support.story import ok
+from tests.support.story import make_ticket, ok
 
 HERE = "/"
 
@@ -13,7 +13,7 @@ def text_of(page) -> str:
 
 
 def say(caller, ticket, body):
-    assert caller.post(f"/tickets/{ticket['id']}/comments", {"body": body}).status_code == 201
+    return ok(caller.post(f"/tickets/{ticket['id']}/comments", {"body": body}), 201)
 
 
 def test_a_mention_waits_until_it_is_answered(ada, cast, ticket):
@@ -61,6 +61,39 @@ def test_only_the_name_itself_is_a_mention(ada, cast, ticket):
     assert "Needs you" not in text_of(ada.get(HERE))
     say(cast.bo, ticket, "Thanks, @Ada.")
     assert "Bo mentioned you" in text_of(ada.get(HERE))
+
+
+def test_a_comment_that_was_deleted_asks_nobody(ada, cast, ticket):
+    earlier = say(cast.bo, ticket, "Which one, @ada?")
+    later = say(cast.smith, ticket, "The secret one, @ada?")
+    ok(cast.smith.delete(f"/comments/{later['id']}"), 204)
+    page = ada.get(HERE)
+    assert "secret" not in page.text
+    assert "Bo mentioned you" in text_of(page)
+    ok(cast.bo.delete(f"/comments/{earlier['id']}"), 204)
+    assert "Needs you" not in text_of(ada.get(HERE))
+
+
+def test_a_comment_that_was_edited_asks_as_it_is_now(ada, cast, ticket):
+    said = say(cast.bo, ticket, "The secret one, @ada?")
+    ok(cast.bo.patch(f"/comments/{said['id']}", {"body": "The *first*, @ada?"}))
+    page = ada.get(HERE)
+    assert "secret" not in page.text
+    assert "<em>first</em>" in page.text
+    ok(cast.bo.patch(f"/comments/{said['id']}", {"body": "Never mind"}))
+    assert "Needs you" not in text_of(ada.get(HERE))
+
+
+def test_many_mentions_take_no_more_statements(ada, cast, ticket):
+    say(cast.bo, ticket, "@ada?")
+    with ada.statements() as before:
+        ada.get(HERE)
+    for number in range(5):
+        say(cast.bo, make_ticket(cast.bo, cast.open_project, f"No. {number}"), "@ada?")
+        say(cast.bo, ticket, f"@ada, {number}?")
+    with ada.statements() as after:
+        assert "Needs you 6" in text_of(ada.get(HERE))
+    assert len(after) == len(before)
 
 
 def test_what_is_done_or_deleted_waits_no_more(ada, cast, ticket):

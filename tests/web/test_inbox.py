@@ -100,6 +100,28 @@ def test_a_mention_is_replied_to_in_the_inbox(ada, cast, watched):
     assert cast.ada.get(f"/tickets/{watched['id']}/comments").json["data"][-1] == said
 
 
+def test_a_comment_is_told_as_it_is_now(ada, cast, watched):
+    gone = say(cast.bo, watched, "Secret one, @ada?")
+    ok(cast.bo.delete(f"/comments/{gone['id']}"), 204)
+    page = ada.get(HERE)
+    assert "Secret" not in page.text
+    assert "mentioned you" not in page.text
+    assert "/reply" not in page.text
+    assert "Bo commented" in text_of(page)
+    edited = say(cast.bo, watched, "Secret two, @ada?")
+    ok(cast.bo.patch(f"/comments/{edited['id']}", {"body": "Secret three, @ada?"}))
+    ok(cast.bo.patch(f"/comments/{edited['id']}", {"body": "The fourth, @ada?"}))
+    page = ada.get(HERE)
+    assert "Secret" not in page.text
+    assert page.text.count("The fourth, @ada?") == 1
+    assert "Bo mentioned you" in text_of(page)
+    ok(cast.bo.patch(f"/comments/{edited['id']}", {"body": "Never mind"}))
+    page = ada.get(HERE)
+    assert "Never mind" in page.text
+    assert "mentioned you" not in page.text
+    assert "/reply" not in page.text
+
+
 def test_a_ticket_is_read_up_to_what_was_shown(ada, cast, watched):
     other = make_ticket(cast.bo, cast.open_project, "Other", assignee_user_id=cast.ada.user_id)
     say(cast.smith, watched, "One")
