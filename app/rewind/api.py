@@ -115,7 +115,7 @@ def step(call: Call) -> Answer:
     given = dict(call.body)
     beyond = given.pop("beyond")
     scope = _scope(call, given)
-    log = others.resumed(scope)
+    log = others.resumed(scope, beyond)
     taken = service.rewind_step(call.actor, scope, beyond=beyond, log=log)
     if taken.beyond is not None:
         others.keep(scope, log)

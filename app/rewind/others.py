@@ -1,7 +1,8 @@
 """What others wrote since, by the audit log, on what a rewind is about to change.
 
-An undo of an event of the scope is not a write of its own: it counts with the event, which is then
-marked as undone. So a rewind finds in the log what an earlier one did.
+An undo of an event of the scope is not a write of its own: it counts with the event. What it wrote
+is done, and so is what the bot wrote of it in between. So a rewind finds in the log what an earlier
+one did.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -54,16 +55,36 @@ class OtherWrite:
 
 @dataclass(slots=True)
 class OtherWrites:
-    """The last write by others of each key, and the events of the scope that were undone."""
+    """The last write by others of each key, and what was undone of the scope.
+
+    ``taken_back`` has the spans of each key, by ids: from an event that was undone to its undo.
+    """
 
     last: dict[Key, OtherWrite] = field(default_factory=dict)
-    undone: set[str] = field(default_factory=set)
+    taken_back: dict[Key, list[tuple[str, str]]] = field(default_factory=dict)
 
     def since(self, key: Key, event: AuditEvent) -> OtherWrite | None:
         """The last write of the key after the event."""
         write = self.last.get(key)
         is_later = write and (write.at, write.event_id) > (event.created_at, event.id)
         return write if is_later else None
+
+    def is_taken_back(self, key: Key, event: AuditEvent) -> bool:
+        """Whether the event, or an older one that wrote the key, was undone after the event."""
+        return any(start <= event.id <= end for start, end in self.taken_back.get(key, ()))
+
+    def add_undo(self, row: Any) -> None:
+        """Note the keys of an undo; spans that overlap become one."""
+        undone_id = row.payload[UNDO_OF]
+        for key in keys_of(row):
+            start, end = undone_id, max(undone_id, row.id)
+            apart = []
+            for span in self.taken_back.get(key, ()):
+                if span[1] < start or end < span[0]:
+                    apart.append(span)
+                else:
+                    start, end = min(start, span[0]), max(end, span[1])
+            self.taken_back[key] = [*apart, (start, end)]
 
     def add(self, row: Any) -> None:
         write = OtherWrite(row.created_at, row.id, row.actor_user_id)
@@ -203,7 +224,7 @@ class LogReading:
                 self.known[place] = since, count + 1
 
     def make_room(self) -> None:
-        if len(self.found.last) + len(self.found.undone) + len(self.known) > MAX_KNOWN:
+        if len(self.found.last) + len(self.found.taken_back) + len(self.known) > MAX_KNOWN:
             self.found, self.known = OtherWrites(), {}
 
 
@@ -212,9 +233,13 @@ _cached: dict[RewindScope, LogReading] = {}
 MAX_CACHED_LOGS = 4
 
 
-def resumed(scope: RewindScope) -> LogReading:
-    """What an earlier request of this rewind has read, if this process answered it."""
-    return _cached.pop(scope, None) or LogReading()
+def resumed(scope: RewindScope, beyond: str | None) -> LogReading:
+    """What an earlier request of this rewind has read, if this process answered it.
+
+    One that starts over reads what it has written itself.
+    """
+    cached = _cached.pop(scope, None)
+    return cached if cached is not None and beyond else LogReading()
 
 
 def keep(scope: RewindScope, log: LogReading) -> None:
@@ -295,7 +320,8 @@ def _chunks(condition: ColumnElement[bool], oldest: int) -> Iterator[Sequence[An
 def _add(scope: RewindScope, found: OtherWrites, rows: Sequence[Any]) -> None:
     undone = {row.payload[UNDO_OF] for row in rows if row.payload.get(UNDO_OF)}
     in_scope = scope.holding(sorted(undone)) if undone else set()
-    found.undone |= in_scope
     for row in rows:
-        if row.payload.get(UNDO_OF) not in in_scope:
+        if row.payload.get(UNDO_OF) in in_scope:
+            found.add_undo(row)
+        else:
             found.add(row)

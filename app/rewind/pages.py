@@ -194,7 +194,7 @@ def _steps(requested: RewindRequest, summary: RewindSummary) -> str | None:
     scope, started = requested.scope, time.monotonic()
     assert scope is not None  # noqa: S101 - for the type checker: the callers have looked
     beyond = as_uuid(request.form.get("beyond", ""))
-    log = others.resumed(scope)
+    log = others.resumed(scope, beyond)
     while True:
         # Like every write of a page, each step checks the session again.
         taken: RewindStep = write(partial(rewind_step, scope=scope, beyond=beyond, log=log))

@@ -9,6 +9,7 @@ from app.audit.models import AuditEvent
 from app.core.actor import Actor
 from app.rewind import messages
 from app.rewind.others import EXISTS, Key, OtherWrite, OtherWrites
+from app.rewind.scope import RewindScope
 
 # Longer texts are compared by their hashes, so that a preview does not keep them.
 MAX_KEPT_LENGTH = 200
@@ -36,7 +37,7 @@ class RewindView:
     A preview writes nothing, so it notes in ``foreseen`` what the newer events' parts would be.
     """
 
-    user_id: str
+    scope: RewindScope
     others: OtherWrites
     foreseen: dict[Key, Any] = field(default_factory=dict)
 
@@ -83,6 +84,7 @@ def existing(subject: Key, *, back: bool, now: bool, **more: Any) -> RewindPart:
 
 
 def gone(view: RewindView, subject: Key, noun: str) -> str | None:
-    """The obstacle of a part whose subject is deleted; None if the rewind deleted it."""
-    is_by_others = (*subject, EXISTS) in view.others.last
-    return messages.deleted(noun) if is_by_others else None
+    """The obstacle of a part whose subject is deleted; None if a rewind deleted it."""
+    key = (*subject, EXISTS)
+    is_rewound = key in view.others.taken_back and key not in view.others.last
+    return None if is_rewound else messages.deleted(noun)

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from sqlalchemy import ColumnElement, and_, func, not_, or_, select
+from sqlalchemy import ColumnElement, TextClause, and_, func, not_, or_, select
 
-from app.audit.models import AuditEvent
+from app.audit.models import HAS_INDEXED_TARGET, AuditEvent
 from app.core.clock import DAY_MS, HOUR_MS, MINUTE_MS, now_ms
 from app.core.ids import created_ms
 from app.database.session import session
@@ -15,6 +15,8 @@ from app.database.session import session
 # Requests of one import; each writes a thousand rows.
 MAX_REQUESTS = 50
 _AGO = re.compile(r"([0-9]{1,6})([mhd])")
+# Events since which a ticket is there.
+BEGUN = ("ticket.created", "ticket.restored")
 LATEST = 253_402_300_799_999
 _UNITS = {"m": MINUTE_MS, "h": HOUR_MS, "d": DAY_MS}
 
@@ -89,6 +91,34 @@ class RewindScope:
         newest_first = (AuditEvent.created_at.desc(), AuditEvent.id.desc())
         return session.scalars(statement.order_by(*newest_first).limit(limit)).all()
 
+    def begun_after(self, event: AuditEvent, ticket_id: str) -> AuditEvent | None:
+        """What created a ticket after an event, or else restored it, if it is of the scope."""
+        later = and_(AuditEvent.ticket_id == ticket_id, AuditEvent.id > event.id)
+        first = AuditEvent.event_type, AuditEvent.id.desc()
+        found = select(AuditEvent).where(self._candidates(BEGUN), later).order_by(*first)
+        return session.scalars(found.limit(1)).first()
+
+    def deletion_before(self, event: AuditEvent, ticket_id: str | None = None) -> AuditEvent | None:
+        """The last deletion before an event, if it is of the scope.
+
+        Of the ticket with this id, or else of what the event is about.
+        """
+        kind = "ticket" if ticket_id else event.event_type.partition(".")[0]
+        parts: list[ColumnElement[bool] | TextClause] = [
+            AuditEvent.event_type == f"{kind}.deleted",
+            AuditEvent.created_at <= event.created_at,
+            AuditEvent.id < event.id,
+        ]
+        if kind == "wiki":
+            parts += [AuditEvent.target_id == event.target_id, HAS_INDEXED_TARGET]
+        else:
+            parts.append(AuditEvent.ticket_id == (ticket_id or event.ticket_id))
+        if kind == "comment":
+            comment_id = AuditEvent.payload["comment_id"].as_string()
+            parts.append(comment_id == event.payload["comment_id"])
+        found = _newest(and_(*parts))
+        return found if found is not None and self.holding([found.id]) else None
+
     def count(self, types: Sequence[str], limit: int) -> int:
         """The number of its events of these types, ``most`` at most."""
         found = select(AuditEvent.id).where(self._candidates(types)).limit(limit).subquery()
@@ -98,3 +128,10 @@ class RewindScope:
         """Those of these events that belong to the scope."""
         found = select(AuditEvent.id).where(AuditEvent.id.in_(event_ids), self.condition())
         return set(session.scalars(found))
+
+
+def _newest(condition: ColumnElement[bool]) -> AuditEvent | None:
+    newest_first = (AuditEvent.created_at.desc(), AuditEvent.id.desc())
+    return session.scalars(
+        select(AuditEvent).where(condition).order_by(*newest_first).limit(1)
+    ).first()

@@ -4,9 +4,13 @@ It goes from the newest event to the oldest, in steps. Each step is a transactio
 writes by whoever rewinds; their events carry ``undo_of``, by which a second rewind knows what is
 done. A value that anyone else wrote since stands. Nothing but the audit log says how far a rewind
 is, so one that was stopped or killed goes on where it was.
+
+Two things leave the order. A deleted ticket that a value needs, such as a parent, comes back before
+it. And once a ticket is deleted, it no longer keeps its parent, which is judged again. A deletion
+and the restore of it cancel out.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
@@ -31,13 +35,16 @@ from app.rewind.others import (
     tickets_of,
 )
 from app.rewind.parts import RewindPart, RewindView, short
-from app.rewind.scope import MAX_REQUESTS, RewindScope
+from app.rewind.scope import BEGUN, MAX_REQUESTS, RewindScope
 from app.sticky_notes.models import StickyNote
 from app.tickets.models import Ticket
 from app.wiki.models import WikiPage
 
 WAYS = ticket_parts.WAYS | text_parts.WAYS | file_parts.WAYS
 TYPES = tuple(WAYS)
+RESTORED = ("ticket.restored", "comment.restored", "wiki.restored")
+# Types of tickets stand in three levels.
+LEVELS_ABOVE = 2
 # Events of one transaction, as it delays other writers.
 BATCH = 50
 # Events that a preview reads in one unit of work.
@@ -83,6 +90,49 @@ class RewindStep:
         return sum(value.fate is fate for value in self.values)
 
 
+@dataclass(slots=True)
+class OutOfOrder:
+    """Events that are taken back with another one, out of their order."""
+
+    # By event: the deletions of the tickets that it needs.
+    deletions: dict[str, list[AuditEvent]]
+    # By ticket: what created or restored it, which is judged again once a ticket below is deleted.
+    begun: dict[str, AuditEvent]
+
+    @classmethod
+    def of(cls, scope: RewindScope, batch: Sequence[AuditEvent]) -> "OutOfOrder":
+        return cls(_deletions(scope, batch), _begun_above(scope, batch))
+
+    def events(self) -> list[AuditEvent]:
+        return [*self.begun.values(), *(one for found in self.deletions.values() for one in found)]
+
+
+def _deletions(scope: RewindScope, batch: Sequence[AuditEvent]) -> dict[str, list[AuditEvent]]:
+    needed = {event.id: ticket_parts.needed_tickets(event) for event in batch}
+    every = set().union(*needed.values())
+    deleted = select(Ticket.id).where(Ticket.id.in_(every), Ticket.deleted_at.is_not(None))
+    gone = set(session.scalars(deleted)) if every else set()
+    found: dict[str, list[AuditEvent]] = {}
+    for event in batch:
+        before = (scope.deletion_before(event, one) for one in sorted(needed[event.id] & gone))
+        found[event.id] = [one for one in before if one is not None]
+    return found
+
+
+def _begun_above(scope: RewindScope, batch: Sequence[AuditEvent]) -> dict[str, AuditEvent]:
+    """The creations, or restores, of the tickets above those that began in the batch."""
+    begun = {event.ticket_id or "": event for event in batch if event.event_type in BEGUN}
+    found, below = dict(begun), set(begun)
+    for _ in range(LEVELS_ABOVE if begun else 0):
+        above = select(Ticket.parent_ticket_id).where(Ticket.id.in_(below)).distinct()
+        below = {one for one in session.scalars(above) if one}
+        for ticket_id in sorted(below - found.keys()):
+            event = scope.begun_after(batch[0], ticket_id)
+            if event is not None:
+                found[ticket_id] = event
+    return found
+
+
 def check_scope(actor: Actor, scope: RewindScope) -> None:
     """Raise NotFound for the user, InvalidField, or Conflict for what another person did."""
     user = by_id_or_not_found(User, scope.user_id, "user")
@@ -119,12 +169,12 @@ def rewind_step(
     step = RewindStep(len(batch))
     if not batch:
         return step
-    _lock(batch)
+    apart = OutOfOrder.of(scope, batch)
+    _lock([*batch, *apart.events()])
     log = log or LogReading()
-    view = RewindView(scope.user_id, others.read(scope, batch, log))
+    view = RewindView(scope, others.read(scope, [*batch, *apart.events()], log))
     recorded: list[Recorded] = []
-    for event in batch:
-        step.values += _take_back(actor, event, view, recorded)
+    step.values += _in_order(batch, apart, view, lambda one: _take_back(actor, one, view, recorded))
     if recorded:
         log.pending = (
             recorded[-1].id,
@@ -158,6 +208,37 @@ def _lock(events: Sequence[AuditEvent]) -> None:
     ):
         statement = select(model).where(model.id.in_(found)).order_by(model.id)
         session.scalars(statement.with_for_update(key_share=True)).all()
+
+
+def _in_order(
+    batch: Sequence[AuditEvent],
+    apart: OutOfOrder,
+    view: RewindView,
+    take: Callable[[AuditEvent], list[RewoundValue]],
+) -> Iterator[RewoundValue]:
+    """The values of each event, as ``take`` says; what it needs before, its parents after it."""
+    for event in batch:
+        for deletion in apart.deletions[event.id]:
+            yield from _back(take(deletion))
+        values = take(event)
+        yield from values
+        below: AuditEvent | None = event
+        while below is not None and below.event_type in BEGUN and _back(values):
+            below = _newer_above(below, apart, view)
+            values = _back(take(below)) if below is not None else []
+            yield from values
+
+
+def _back(values: Sequence[RewoundValue]) -> list[RewoundValue]:
+    return [value for value in values if value.fate is Fate.BACK]
+
+
+def _newer_above(event: AuditEvent, apart: OutOfOrder, view: RewindView) -> AuditEvent | None:
+    """What created or restored the parent of a ticket, if it was judged before."""
+    ticket = session.get_one(Ticket, event.ticket_id)
+    key = ("ticket", ticket.id, "parent_ticket_id")
+    above = apart.begun.get(view.now(key, ticket.parent_ticket_id) or "")
+    return above if above is not None and above.id > event.id else None
 
 
 def _take_back(
@@ -196,6 +277,8 @@ def _put_back(
 
 
 def _judged(event: AuditEvent, view: RewindView) -> Iterator[tuple[RewindPart, RewoundValue]]:
+    if event.event_type in RESTORED and view.scope.deletion_before(event) is not None:
+        return
     for part in WAYS[event.event_type].parts(view, event):
         fate, why = _fate(event, part, view)
         yield (
@@ -222,7 +305,7 @@ def _fate(
     since = view.others.since(part.key, event)
     if since is not None:
         return Fate.KEPT, since
-    if event.id in view.others.undone:
+    if view.others.is_taken_back(part.key, event):
         return Fate.DONE, None
     return (Fate.KEPT, part.obstacle) if part.obstacle else (Fate.BACK, None)
 
@@ -247,14 +330,19 @@ def preview_step(
     step = RewindStep(len(batch))
     if not batch:
         return step
-    view = RewindView(scope.user_id, others.read(scope, batch, log), foreseen)
-    for event in batch:
-        for part, value in _judged(event, view):
-            step.values.append(value)
-            if value.fate is Fate.BACK:
-                view.foresee(part)
+    apart = OutOfOrder.of(scope, batch)
+    view = RewindView(scope, others.read(scope, [*batch, *apart.events()], log), foreseen)
+    step.values += _in_order(batch, apart, view, lambda one: _foresee(one, view))
     step.beyond = batch[-1].id if len(events) > READ_AT_ONCE else None
     return step
+
+
+def _foresee(event: AuditEvent, view: RewindView) -> list[RewoundValue]:
+    judged = list(_judged(event, view))
+    for part, value in judged:
+        if value.fate is Fate.BACK:
+            view.foresee(part)
+    return [value for _, value in judged]
 
 
 @operation(Access.HUMAN)
@@ -268,7 +356,7 @@ def put_back_anyway(actor: Actor, scope: RewindScope, event_id: str, name: str) 
     if event is None or event.event_type not in WAYS or not scope.holding([event.id]):
         raise NotFound("audit_event", event_id)
     _lock([event])
-    view = RewindView(scope.user_id, others.read(scope, [event], LogReading()))
+    view = RewindView(scope, others.read(scope, [event], LogReading()))
     for part, value in _judged(event, view):
         if part.name == name:
             if value.fate is not Fate.EQUAL:

@@ -20,11 +20,13 @@ from app.rewind.others import (
 )
 from app.rewind.parts import RewindPart, RewindView, Way, existing, gone
 from app.tickets import comments, links, reactions, relations, service, watchers
+from app.tickets.messages import PARENT_OF_OTHER_PROJECT
 from app.tickets.models import Comment, CommentReaction, Ticket, TicketRelation
 from app.tickets.ticket_labels import label_ids_of
 from app.undo.tickets import FIELDS, LABELS, earlier_state_id
 
 LABEL = "label "
+PARENT = "parent_ticket_id"
 
 
 def _subject(ticket: Ticket) -> Key:
@@ -38,6 +40,16 @@ def _on_ticket(view: RewindView, event: AuditEvent) -> tuple[Ticket, str | None]
         return ticket, None
     obstacle = gone(view, _subject(ticket), "ticket")
     return (ticket, obstacle) if obstacle else None
+
+
+def needed_tickets(event: AuditEvent) -> set[str]:
+    """The tickets that must be there when the event is taken back: both ends, or the parent."""
+    if event.event_type == "ticket.relation_removed":
+        return set(relation_key(event.payload)[1:3])
+    if event.event_type == "ticket.updated":
+        parent_id = event.payload["changes"].get(PARENT, {}).get("from")
+        return {parent_id} if parent_id else set()
+    return set()
 
 
 def _field(
@@ -57,7 +69,16 @@ def _updated(view: RewindView, event: AuditEvent) -> Iterator[RewindPart]:
         if name == LABELS:
             yield from _labels(view, ticket, change, obstacle)
         elif name in FIELDS:
-            yield _field(view, ticket, name, change["from"], obstacle)
+            back = change["from"]
+            lost = _lost_parent(view, back) if name == PARENT and back else None
+            yield _field(view, ticket, name, back, obstacle or lost)
+
+
+def _lost_parent(view: RewindView, ticket_id: str) -> str | None:
+    """What the verb will say of a parent that is deleted."""
+    deleted_at = session.scalar(select(Ticket.deleted_at).where(Ticket.id == ticket_id))
+    is_there = view.exists(("ticket", ticket_id), is_there=deleted_at is None)
+    return None if is_there else PARENT_OF_OTHER_PROJECT
 
 
 def _labels(
@@ -126,7 +147,8 @@ def _in_use(view: RewindView, ticket: Ticket, event: AuditEvent) -> OtherWrite |
     ends = (TicketRelation.source_ticket_id, TicketRelation.target_ticket_id)
     related = select(TicketRelation).where(
         or_(*(end == ticket.id for end in ends)),
-        TicketRelation.created_by_user_id != view.user_id,
+        TicketRelation.created_by_user_id != view.scope.user_id,
+        TicketRelation.id > event.id,
     )
     keys = {
         ("relation", one.source_ticket_id, one.target_ticket_id, one.type)
@@ -144,7 +166,7 @@ def _in_use(view: RewindView, ticket: Ticket, event: AuditEvent) -> OtherWrite |
     )
     for child in session.execute(children):
         subject = ("ticket", child.id)
-        parent_id = view.now((*subject, "parent_ticket_id"), child.parent_ticket_id)
+        parent_id = view.now((*subject, PARENT), child.parent_ticket_id)
         if parent_id == ticket.id and view.exists(subject, is_there=child.deleted_at is None):
             return messages.TICKETS_BELOW
     return None
@@ -269,7 +291,7 @@ def _comment_stands(view: RewindView, event: AuditEvent) -> Iterator[RewindPart]
 
 def _reactions_of_others(view: RewindView, comment: Comment) -> str | None:
     of_others = select(CommentReaction.user_id).where(
-        CommentReaction.comment_id == comment.id, CommentReaction.user_id != view.user_id
+        CommentReaction.comment_id == comment.id, CommentReaction.user_id != view.scope.user_id
     )
     is_used = session.scalar(of_others.limit(1)) is not None
     return messages.OTHERS_REACTED if is_used else None
