@@ -19,7 +19,7 @@ from app.core import ids
 from app.core.actor import Access, Actor, ActorKind, operation
 from app.core.clock import DAY_MS, now_ms
 from app.database.session import session
-from app.inbox.mentions import COMMENTED, may_mention, mention_of
+from app.inbox.mentions import COMMENTED, is_mentioned, may_mention
 from app.inbox.service import MAX_TICKETS_PER_KIND, mentioned_tickets
 from app.inbox.sign_offs import last_comment
 from app.projects.models import Project, StateCategory, WorkflowState
@@ -160,13 +160,12 @@ def _unanswered(actor: Actor, rows: Sequence[Any]) -> list[Need]:
     bodies = present_bodies(
         row.payload["comment_id"] for row in rows if row.event_type == COMMENTED
     )
-    mention = mention_of(actor.username)
     needs_by_ticket: dict[str, Need] = {}
     for row in rows:
         is_comment = row.event_type == COMMENTED
         # A comment that was deleted asks nobody, and one that was edited asks as it is now.
         body = bodies.get(row.payload["comment_id"], "") if is_comment else ""
-        if is_comment and mention.search(body) is None:
+        if is_comment and (row.id in needs_by_ticket or not is_mentioned(actor.username, body)):
             continue
         if not is_comment and row.payload.get("assignee_user_id") != actor.id:
             continue

@@ -23,7 +23,7 @@ from app.inbox import home as home_verbs
 from app.inbox import messages, sign_offs
 from app.inbox import service as verbs
 from app.inbox.home import Need
-from app.inbox.mentions import COMMENTED, mention_of
+from app.inbox.mentions import COMMENTED, is_mentioned, mention_of
 from app.inbox.service import TicketNews
 from app.inbox.sign_offs import AwaitedSignOff
 from app.markdown import Html
@@ -89,44 +89,44 @@ def _in_words(found: list[TicketNews]) -> list[dict[str, Any]]:
     """What the page shows of each ticket with news; needs a unit of work."""
     events = [event for one in found for event in one.events]
     names = names_of(feed.mentioned(events)) | {actor().id: "you"}
-    mention = mention_of(actor().username)
+    username = actor().username
     return [
         {
             "ticket": one.ticket,
-            "events": _described(one.events, names, mention),
+            "events": _described(one.events, names, username),
             "more": one.more,
             "newest": one.newest,
             "oldest": one.oldest,
             "is_read": one.is_read,
-            "asks": any(_mentions(event, mention) for event in one.events),
+            "asks": any(_mentions(event, username) for event in one.events),
         }
         for one in found
     ]
 
 
 def _described(
-    events: list[dict[str, Any]], names: dict[str, str], mention: re.Pattern[str]
+    events: list[dict[str, Any]], names: dict[str, str], username: str
 ) -> list[dict[str, Any]]:
     """The events, newest first, with their sentences; the newest of a comment has its words."""
     newest = {one["payload"]["comment_id"]: one["id"] for one in events[::-1] if one["text"]}
     shown = []
     for event in events:
         text = event["text"] if event["id"] in newest.values() else ""
-        said, is_cut = excerpt(text, mention)
-        sentence = sentence_of(event, names, mention)
+        said, is_cut = excerpt(text, mention_of(username))
+        sentence = sentence_of(event, names, username)
         shown.append({**event, "said": said, "is_cut": is_cut, "sentence": sentence})
     return shown
 
 
-def _mentions(event: dict[str, Any], mention: re.Pattern[str]) -> bool:
+def _mentions(event: dict[str, Any], username: str) -> bool:
     """Whether an event is a comment that mentions the reader now."""
-    return event["event_type"] == COMMENTED and mention.search(event["text"]) is not None
+    return event["event_type"] == COMMENTED and is_mentioned(username, event["text"])
 
 
 def sentence_of(
-    event: dict[str, Any], names: dict[str, str], mention: re.Pattern[str], ticket: str = ""
+    event: dict[str, Any], names: dict[str, str], username: str, ticket: str = ""
 ) -> str:
-    if _mentions(event, mention):
+    if _mentions(event, username):
         return messages.mentioned_on(ticket) if ticket else messages.MENTIONED
     return feed.sentence(event, event["ticket_id"], names, ticket)
 
@@ -160,7 +160,7 @@ def newest() -> Response:
             return Response(status=204)
         ticket, event = found[0].ticket, found[0].events[0]
         names = names_of(feed.mentioned([event])) | {actor().id: "you"}
-        words = sentence_of(event, names, mention_of(actor().username), ticket.display_id)
+        words = sentence_of(event, names, actor().username, ticket.display_id)
     name = event["actor"]["display_name"] if event["actor"] else messages.SYSTEM
     news = {
         "id": found[0].newest,

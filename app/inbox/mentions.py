@@ -1,4 +1,4 @@
-"""Mentions: ``@name`` in a comment, found in the events of comments.
+"""Mentions: ``@name`` in a comment, outside of code, found in the events of comments.
 
 Events never change, so each process caches a user's mentions and reads only later events.
 """
@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import ColumnElement, String, cast, func, select
 
+from app import markdown
 from app.audit.models import AuditEvent
 from app.core.actor import Actor
 from app.core.clock import now_ms
@@ -35,7 +36,7 @@ _known: dict[str, _Known] = {}
 
 
 def may_mention(username: str) -> ColumnElement[bool]:
-    """Whether an event may mention this user, in SQL; ``mention_of`` decides."""
+    """Whether an event may mention this user, in SQL; ``is_mentioned`` decides."""
     payload = func.lower(cast(AuditEvent.payload, String))
     return (AuditEvent.event_type == COMMENTED) & payload.contains(f"@{username}", autoescape=True)
 
@@ -44,6 +45,11 @@ def mention_of(username: str) -> re.Pattern[str]:
     """Matches the whole name after ``@`` at the start of a word."""
     name = re.escape(username)
     return re.compile(rf"(?<![\w@])@{name}(?![\w-]|\.\w)", re.IGNORECASE)
+
+
+def is_mentioned(username: str, body: str) -> bool:
+    """Whether a comment is shown with a mention of this user."""
+    return mention_of(username).search(body) is not None and markdown.mentions(body, username)
 
 
 def known_tickets(user_id: str) -> Set[str] | None:
@@ -73,14 +79,14 @@ def mentioned_on(actor: Actor, since: int) -> list[str]:
         select(AuditEvent.ticket_id, AuditEvent.payload, AuditEvent.created_at)
         .join(recent, recent.c.id == AuditEvent.id)
         .where(may_mention(actor.username), AuditEvent.actor_user_id != actor.id)
-        .order_by(AuditEvent.created_at)
+        .order_by(AuditEvent.created_at.desc())
     )
-    mention = mention_of(actor.username)
-    tickets = known.tickets | {
-        row.ticket_id: row.created_at
-        for row in rows
-        if mention.search(row.payload.get("body") or "")
-    }
+    tickets = dict(known.tickets)
+    for row in rows:
+        # The newest mention of a ticket saves reading the others.
+        is_newer = row.created_at > tickets.get(row.ticket_id, 0)
+        if is_newer and is_mentioned(actor.username, row.payload.get("body") or ""):
+            tickets[row.ticket_id] = row.created_at
     tickets = {ticket_id: time for ticket_id, time in tickets.items() if time >= since}
     if len(_known) >= CACHED_USERS and actor.id not in _known:
         _known.clear()

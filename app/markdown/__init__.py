@@ -1,6 +1,6 @@
 """Markdown: the links of a text and its HTML. Knows no domain and no database."""
 
-from app.markdown.rendering import linked, render
+from app.markdown.rendering import linked, mentions, render
 from app.markdown.source import parse
 from app.markdown.values import (
     Broken,
@@ -24,6 +24,7 @@ __all__ = [
     "Target",
     "Targets",
     "linked",
+    "mentions",
     "nowhere",
     "parse",
     "render",

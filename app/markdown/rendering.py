@@ -225,6 +225,15 @@ def linked(text: str) -> Links:
         return Links()
 
 
+def mentions(text: str, username: str) -> bool:
+    """Whether a rendered text shows a mention of this user; cached, and true if time is over."""
+    key = _key(text.encode("utf-8", "surrogatepass"), Profile.FULL.encode())
+    try:
+        return username in _links(key, text, Profile.FULL, RenderBudget())[0].users
+    except TooSlow:
+        return True
+
+
 def _links(
     key: bytes, text: str, profile: Profile, budget: RenderBudget
 ) -> tuple[Links, MarkdownSource | Long | None]:

@@ -107,7 +107,7 @@ def _sections(user: User, news: list[TicketNews]) -> tuple[Section, ...]:
         name = actor["display_name"] if actor else messages.SYSTEM
         if actor and actor["type"] == "bot":
             name += " (bot)"
-        sentence = inbox_page.sentence_of(event, names, mention)
+        sentence = inbox_page.sentence_of(event, names, user.username)
         quote = event["text"] if event["event_type"] == COMMENTED else ""
         said, is_cut = inbox_page.excerpt(quote, mention)
         return Line(

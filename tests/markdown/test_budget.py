@@ -109,3 +109,11 @@ def test_a_paragraph_has_so_many_links(monkeypatch):
     assert re.sub("<[^>]*>", "", shown.html).split() == typed
     # Each paragraph.
     assert render("\n\n".join(typed)).html.count("<a ") == 2_100
+
+
+@pytest.mark.one_database
+def test_a_name_that_there_is_no_time_to_read_is_a_mention(monkeypatch, forget):
+    assert not rendering.mentions("`@ada`", "ada")
+    forget()
+    monkeypatch.setattr(budget, "TEXT_SECONDS", 0.0)
+    assert rendering.mentions("`@ada`", "ada")

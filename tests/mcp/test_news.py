@@ -129,6 +129,12 @@ def test_a_comment_is_told_as_it_is_now(ada, smith, held):
     ]
 
 
+def test_code_mentions_no_bot(ada, smith, cast):
+    make_ticket(ada, cast.open_project)
+    ok(ada.post("/tickets/OPEN-1/comments", {"body": "Its name is `@smith`"}), 201)
+    assert smith.call("get_self")["news"] == []
+
+
 def test_nothing_of_other_projects_and_deleted_tickets(ada, fenced, smith, cast, held):
     ok(ada.post("/tickets/OPEN-1/comments", {"body": "Ask @fenced"}), 201)
     assert fenced.call("get_self")["news"] == []

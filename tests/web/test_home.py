@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from app.inbox import home
 from tests.support.story import make_ticket, ok
 
@@ -61,6 +63,26 @@ def test_only_the_name_itself_is_a_mention(ada, cast, ticket):
     assert "Needs you" not in text_of(ada.get(HERE))
     say(cast.bo, ticket, "Thanks, @Ada.")
     assert "Bo mentioned you" in text_of(ada.get(HERE))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "It says `@ada` there",
+        "```\n@ada\n```",
+        "    @ada",
+        "\\@ada",
+        "https://example.org/@ada",
+        "[a page of @ada](https://example.org/)",
+    ],
+)
+def test_what_is_not_shown_as_a_mention_is_none(ada, cast, ticket, body):
+    say(cast.smith, ticket, body)
+    assert "Needs you" not in text_of(ada.get(HERE))
+    assert "mentioned you" not in ada.get("/inbox").text
+    say(cast.smith, ticket, f"{body}\n\nand **@Ada**")
+    assert "Smith bot mentioned you" in text_of(ada.get(HERE))
+    assert "Smith bot mentioned you" in text_of(ada.get("/inbox"))
 
 
 def test_a_comment_that_was_deleted_asks_nobody(ada, cast, ticket):
