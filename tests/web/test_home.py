@@ -85,6 +85,23 @@ def test_what_is_not_shown_as_a_mention_is_none(ada, cast, ticket, body):
     assert "Smith bot mentioned you" in text_of(ada.get("/inbox"))
 
 
+def test_only_a_new_comment_mentions_somebody(ada, cast, ticket):
+    """So docs/user-guide.md says."""
+    named = make_ticket(cast.bo, cast.open_project, "Named", body="@ada")
+    ok(cast.bo.patch("/tickets/OPEN-2", {"body": "Look, @ada"}))
+    edited = say(cast.bo, named, "Look")
+    ok(cast.bo.patch(f"/comments/{edited['id']}", {"body": "Look, @ada"}))
+    ok(cast.bo.post("/wiki/pages", {"title": "Named", "body": "@ada"}), 201)
+    assert "Needs you" not in text_of(ada.get(HERE))
+    assert "Named" not in ada.get("/inbox").text
+    # The comment that comes with a move is one.
+    states = ok(cast.ada.get(f"/projects/{cast.open_project}/workflow-states"))["data"]
+    moved = {"state_id": states[1]["id"], "comment": "@ada?"}
+    ok(cast.bo.post("/tickets/OPEN-2/transition", moved))
+    assert "Bo mentioned you" in text_of(ada.get(HERE))
+    assert "Bo mentioned you" in text_of(ada.get("/inbox"))
+
+
 def test_a_comment_that_was_deleted_asks_nobody(ada, cast, ticket):
     earlier = say(cast.bo, ticket, "Which one, @ada?")
     later = say(cast.smith, ticket, "The secret one, @ada?")
