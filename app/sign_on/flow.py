@@ -16,7 +16,6 @@ LIFETIME_MS = 10 * MINUTE_MS
 _FLOW, _CANDIDATE = "sign-on flow", "sign-on candidate"
 # A sealed text is a cookie, which browsers keep up to 4,096 characters.
 MAX_TARGET_LENGTH = 500
-# What people read when it is over.
 
 
 @dataclass(frozen=True, slots=True)
