@@ -86,14 +86,16 @@ def named_in_body(actor: Actor, reference: str) -> Ticket | None:
     return ticket if project.deleted_at is None else None
 
 
-def visible_comment(actor: Actor, comment_id: str) -> tuple[Comment, Ticket]:
+def visible_comment(
+    actor: Actor, comment_id: str, *, include_deleted: bool = False
+) -> tuple[Comment, Ticket]:
     """The comment and its ticket; raises NotFound or Gone."""
     canonical = as_uuid(comment_id)
     comment = session.get(Comment, canonical) if canonical else None
     if comment is None:
         raise NotFound("comment", comment_id)
     ticket = visible(actor, comment.ticket_id)
-    if comment.is_deleted:
+    if comment.is_deleted and not include_deleted:
         raise Gone("comment", comment_id)
     return comment, ticket
 

@@ -11,7 +11,7 @@ from app.accounts.models import User, UserType
 from app.audit.event_types import UNDO_OF, Category
 from app.audit.models import AuditEvent, ToolInvocation
 from app.audit.receipt_answers import with_answers
-from app.database.session import Prepared
+from app.database.session import Prepared, session
 from app.projects.models import Label
 from app.tickets import links, reactions
 from app.tickets.comments import comment_json
@@ -81,6 +81,26 @@ def comments_of(
         )
         for row in reversed(rows)
     ]
+
+
+def later_comment(comment: Comment) -> str | None:
+    """The id of the comment before which a page of older ones has this one in its middle.
+
+    None for one of the newest, which the page of the ticket shows.
+    """
+    at = tuple_(Comment.created_at, Comment.id)
+    statement = (
+        select(Comment.id)
+        .where(
+            Comment.ticket_id == comment.ticket_id,
+            at > tuple_(bindparam("created_at"), bindparam("after")),
+        )
+        .order_by(Comment.created_at, Comment.id)
+        .limit(COMMENTS_SHOWN)
+    )
+    here = {"created_at": comment.created_at, "after": comment.id}
+    later = session.scalars(statement, here).all()
+    return later[COMMENTS_SHOWN // 2] if len(later) == COMMENTS_SHOWN else None
 
 
 @lru_cache

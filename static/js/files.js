@@ -91,7 +91,7 @@ function send(file, name, place, area) {
     };
     request.upload.addEventListener("progress", ({ loaded, total }) => (row.querySelector("progress").value = loaded / total));
     request.addEventListener("load", () => {
-      const answer = parsed(request.responseText);
+      const answer = request.response;
       if (request.status === 201 && answer) end(answer);
       else end(null, problemOf(request.status, answer));
     });
@@ -99,17 +99,11 @@ function send(file, name, place, area) {
     request.addEventListener("abort", () => end(null));
     row.querySelector("button").addEventListener("click", () => request.abort());
     request.open("POST", `/api/v1${place}/files`);
+    // What is no JSON is null.
+    request.responseType = "json";
     request.setRequestHeader("X-Requested-By", "web");
     request.send(form);
   });
-}
-
-function parsed(text) {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 function problemOf(status, answer) {

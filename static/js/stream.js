@@ -2,7 +2,7 @@
 // What others do to a ticket, while one reads it: asks now and then, and never touches what is being
 // written.
 
-import { announce } from "./page.js";
+import { announce, marked } from "./page.js";
 
 export function watchStream() {
   document.addEventListener("htmx:oobBeforeSwap", (event) => {
@@ -13,6 +13,14 @@ export function watchStream() {
       tell(target, fragment.firstElementChild);
     }
   });
+  addEventListener("hashchange", followComment);
+  followComment();
+}
+
+/** A link to a comment that is not among the newest leads to the page that has it. */
+function followComment() {
+  const [place, id] = /^#comment-(.{36})$/.exec(location.hash) ?? [];
+  if (id && marked("thread") && !document.querySelector(place)) location.replace(`/comments/${id}`);
 }
 
 const asks = (one) => one.classList.contains("htmx-request");

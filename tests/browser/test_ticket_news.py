@@ -59,3 +59,19 @@ def test_older_comments_come_into_the_stream_by_key(wide, seeded):
     expect(comments.first).to_have_text("Comment 0")
     expect(wide.page.get_by_text("No older comments.")).to_be_focused()
     assert wide.overflow() == 0
+
+
+def test_a_link_to_an_older_comment_leads_to_it(wide, seeded):
+    reference = seeded.ticket("Of this test")
+    made = [
+        seeded.call("POST", f"/tickets/{reference}/comments", {"body": f"Comment {number}"})["id"]
+        for number in range(202)
+    ]
+    for comment in (made[0], made[201]):
+        wide.go(f"/tickets/{reference}#comment-{comment}")
+        shown = wide.page.locator(f"#comment-{comment}")
+        expect(shown).to_be_in_viewport()
+    # Within the page, too.
+    wide.page.evaluate("(id) => (location.hash = `comment-${id}`)", made[1])
+    expect(wide.page.locator(f"#comment-{made[1]}")).to_be_in_viewport()
+    assert wide.page.url.partition("?")[0].endswith(f"/tickets/{reference}/comments")

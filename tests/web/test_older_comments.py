@@ -64,3 +64,19 @@ def test_nothing_is_older_than_all_that_a_page_shows(ada, cast, path, of_two):
 @pytest.mark.parametrize("before", ["none", "00000000-0000-7000-8000-000000000009"])
 def test_nothing_is_older_than_what_is_not_here(ada, path, before):
     assert ada.get(f"{REF}/comments?before={before}").status_code == 404
+
+
+def test_the_address_of_a_comment_leads_to_the_page_that_has_it(ada, cast, path, of_two):
+    made = [
+        ok(cast.ada.post(f"{path}/comments", {"body": f"Comment {number}"}), 201)["id"]
+        for number in range(1, 7)
+    ]
+    ok(cast.ada.delete(f"/comments/{made[1]}"), 204)
+    for place, comment in enumerate(made):
+        address = ada.get(f"/comments/{comment}").location
+        assert address.endswith(f"#comment-{comment}")
+        assert address.startswith(f"{REF}#" if place >= 4 else f"{REF}/comments?before=")
+        assert f'id="comment-{comment}"' in ada.get(address.partition("#")[0]).text
+    # Others stand on both sides of it.
+    address = ada.get(f"/comments/{made[2]}").location
+    assert said(ada.get(address.partition("#")[0])) == ["3", "4"]

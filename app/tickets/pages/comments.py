@@ -115,11 +115,14 @@ def _shown(entry: Said, subject: TicketPageData) -> Response:
 
 @pages.get("/comments/<comment_id>")
 def show_comment(comment_id: str) -> Response:
-    """The comment for htmx; otherwise a redirect to it on the page of its ticket."""
-    entry, subject = _find(comment_id)
+    """The comment for htmx; otherwise a redirect to the page that shows it, deleted or not."""
     if is_htmx():
-        return _shown(entry, subject)
-    return go(f"/tickets/{subject.ticket['display_id']}#comment-{entry.comment['id']}")
+        return _shown(*_find(comment_id))
+    with reading():
+        comment, ticket = loaders.visible_comment(actor(), comment_id, include_deleted=True)
+        later = stream_queries.later_comment(comment)
+    older = f"/comments?before={later}" if later else ""
+    return go(f"/tickets/{ticket.display_id}{older}#comment-{comment.id}")
 
 
 @pages.get("/comments/<comment_id>/history")
