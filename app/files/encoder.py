@@ -77,7 +77,7 @@ def _animation(image: Any, kind: str, target: str) -> Any:
 
 
 def _plain(image: Any, kind: str) -> Any:
-    """The pixels alone, in a mode that the format has; colours of a profile become sRGB."""
+    """The pixels alone, in a mode that the format has; colors of a profile become sRGB."""
     image = _in_srgb(image)
     if kind == "JPEG":
         plain = image if image.mode in ("L", "RGB") else image.convert("RGB")

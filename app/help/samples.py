@@ -15,7 +15,7 @@ _TOKEN = re.compile(r"^\s+(--[\w-]+): ([^;]+);", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A custom property of the style sheet; a colour has a light and a dark value."""
+    """A custom property of the style sheet; a color has a light and a dark value."""
 
     name: str
     value: str

@@ -83,7 +83,7 @@ def _wall(key: str | None, form: Form) -> Response:
         "sticky_notes/wall.html",
         project=project,
         notes=notes,
-        coloured=_colored(notes),
+        colored=_colored(notes),
         authors=sorted({note["author"]["display_name"] for note in notes}),
         address=_wall_of(project),
         next_cursor=listed.next_cursor,
@@ -158,7 +158,7 @@ def _editor(note_id: str, form: Form) -> Response:
         note=note,
         form=form,
         choices=_color_options(note["color"]),
-        coloured=_colored([note]),
+        colored=_colored([note]),
         address=_wall_of(project),
         status=422 if form.errors else 200,
     )

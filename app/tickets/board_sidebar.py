@@ -53,7 +53,7 @@ def _statement(is_cross_project: bool) -> Prepared:
 def board_sidebar(project_id: str | None, user_id: str) -> BoardSidebar:
     """The project's labels, and the views of this person and of the project, by name.
 
-    Without a project, there is one label of each colour, and the views of the cross-project pages.
+    Without a project, there is one label of each color, and the views of the cross-project pages.
     """
     project = {} if project_id is None else {"project_id": project_id}
     rows = _statement(project_id is None).all(user_id=user_id, **project)

@@ -21,7 +21,7 @@ EMOJI = {
     Reaction.THUMBS_DOWN: "\N{THUMBS DOWN SIGN}",
     Reaction.LAUGH: "\N{SMILING FACE WITH OPEN MOUTH AND SMILING EYES}",
     Reaction.HOORAY: "\N{PARTY POPPER}",
-    # The selector asks for the coloured form.
+    # The selector asks for the colored form.
     Reaction.HEART: "\N{HEAVY BLACK HEART}\N{VARIATION SELECTOR-16}",
     Reaction.EYES: "\N{EYES}",
 }

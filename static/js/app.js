@@ -13,5 +13,5 @@ watchPage();
 watchDialogs();
 watchKeys();
 watchPalette();
-// Notifications are asked for by browsers in which they were turned on.
+// Only browsers in which notifications were turned on load their script.
 if (localStorage.getItem("notify")) import("./notify.js");

@@ -1,4 +1,4 @@
-// Serves [data-find-option] with [data-options] and [data-item]: the box in a menu of options that leaves only those that hold what is typed.
+// Serves [data-find-option] with [data-options] and [data-item]: the search box that narrows a menu of options.
 
 import { marked } from "./page.js";
 import { watchSteps } from "./steps.js";
@@ -7,7 +7,7 @@ document.addEventListener("toggle", ({ target }) => {
   if (target.open) target.querySelector("[data-find-option]")?.focus();
 }, true);
 document.addEventListener("input", ({ target }) => {
-  // A box that asks the server shows what the server found.
+  // A box with hx-get searches on the server instead.
   if (!target.matches("[data-find-option]:not([hx-get])")) return;
   const typed = target.value.trim().toLowerCase();
   for (const one of options(target)) one.hidden = !one.textContent.toLowerCase().includes(typed);
@@ -20,5 +20,5 @@ document.addEventListener("keydown", (event) => {
 
 const options = (box) => [...box.closest("[data-options]").querySelectorAll("[data-item]")];
 
-// The log of tool calls has nothing to undo.
+// The page of tool calls has no undo.
 if (marked("steps")) watchSteps();

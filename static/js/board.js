@@ -1,5 +1,5 @@
 // Serves data-behavior="board-page" and, in it, [data-cell] (a column, or its part in a lane), [data-add] and [data-fold].
-// The entry of the board, beside that of every page: keys, clicks, folded columns.
+// The entry script of the board: keys, clicks, drag and drop, folded columns.
 
 import { board, cardOf, cardsOf, cellOf, cells, idOf, linkOf, refresh, setTabStop, spotIn } from "./cards.js";
 import { bar, chosen, showChosen, watchChoosing } from "./choosing.js";
@@ -15,7 +15,7 @@ import { watchPicking } from "./picking.js";
 import { openQuickAdd, watchQuickAdd } from "./quick.js";
 import { ask } from "./server.js";
 
-// What a key does to the card in focus: a sheet of its own, each.
+// Keys that open a dialog for the focused card.
 const SHEETS = {
   m: "move",
   s: "move",
@@ -25,7 +25,7 @@ const SHEETS = {
   d: "pick/due_date",
   P: "pick/parent",
 };
-// What it asks for where several are chosen.
+// The field of the bulk form that each key focuses while several cards are selected.
 const FIELDS = { m: "place", s: "place", a: "assignee_user_id", l: "add_label", p: "priority" };
 
 function watchBoard() {
@@ -54,7 +54,7 @@ function watchBoard() {
   });
 }
 
-/** Show in which column a dragged card would go, and where in it. */
+/** Show the column and the position where the dragged card would land. */
 function over(drag) {
   const column = document.elementFromPoint(drag.x, drag.y)?.closest("[data-cell]") ?? null;
   if (column === drag.place && !ranked()) return;
@@ -66,7 +66,7 @@ function over(drag) {
   if (drag.mark.nextElementSibling !== drag.next) column.querySelector("[data-cards]").insertBefore(drag.mark, drag.next);
 }
 
-/** Above which card of a column the pointer is, or the end of the column. */
+/** The card below the pointer, or the element at the end of the column. */
 function spotAt(column, { y, card }) {
   const middle = (one) => one.offsetHeight / 2 + one.getBoundingClientRect().top;
   const below = cardsOf(column).find((one) => one !== card && middle(one) > y);
@@ -76,7 +76,7 @@ function spotAt(column, { y, card }) {
 function scroll({ x, y, place }) {
   const box = board().getBoundingClientRect();
   board().scrollLeft += pull(x, box.left, box.right);
-  // A board with lanes scrolls down as well.
+  // A board with lanes also scrolls vertically.
   board().scrollTop += pull(y, box.top, box.bottom);
   const list = place?.querySelector("[data-cards]");
   if (!list) return;
@@ -88,7 +88,7 @@ function drop(card, column, next) {
   if (card && column) move(card, column, ranked() ? cardOf(next) : undefined);
 }
 
-/** The cells of each lane; a board without lanes has one row of them. */
+/** The cells of each lane. A board without lanes has one row of cells. */
 function rows() {
   const found = new Map();
   for (const cell of cells()) {
@@ -136,7 +136,7 @@ function onKey(event) {
     if (list.length) reach(list[Math.min(place, list.length - 1)]);
   } else if (upwards || key === "Home" || key === "End") {
     event.preventDefault();
-    // Down the column, through its lanes.
+    // Down the whole column, across its lanes.
     const list = all.flatMap((one) => cardsOf(one[at]));
     const place = list.indexOf(card);
     const next = list[upwards ? place + upwards : key === "Home" ? 0 : list.length - 1];
@@ -146,7 +146,7 @@ function onKey(event) {
   }
 }
 
-/** Put a card one up or down among the cards of its cell, or as far as it goes. */
+/** Move a card up or down by one within its cell, or to the cell's top or bottom. */
 function raise(card, list, by, far) {
   if (!ranked()) return announce("Sort by manual order to move cards up or down");
   const place = list.indexOf(card);
@@ -168,7 +168,7 @@ function onLetter(event, card) {
   else change(`/tickets/${ref}/pick/assignee`, { value: "me" });
 }
 
-/** Choose a card, or leave it out again; the bar comes with the first. */
+/** Select or deselect a card. The first selection loads the bulk bar. */
 async function choose(card) {
   const id = idOf(card);
   if (!chosen.delete(id)) chosen.add(id);
@@ -184,7 +184,7 @@ async function choose(card) {
   mark();
 }
 
-/** Show which cards are chosen; a bar that goes gives the focus back to them. */
+/** Mark the selected cards. If the bar closes while it has the focus, the focus returns to a card. */
 function mark() {
   for (const card of cardsOf(board())) card.classList.toggle("chosen", chosen.has(idOf(card)));
   if (!chosen.size && bar()?.contains(document.activeElement)) board().querySelector("[data-title]:not([tabindex='-1'])")?.focus();
@@ -194,7 +194,7 @@ function mark() {
 function onClick(event) {
   if (event.ctrlKey || event.metaKey) return;
   const more = event.target.closest("[data-more]");
-  // From the sheet of a card, or by a tap once some are chosen.
+  // The dialog of a card has a button to select it. Once cards are selected, a tap selects more.
   const sheet = event.target.closest("[data-choose=card]")?.form.dataset.move;
   const taps = event.shiftKey || (chosen.size && matchMedia("(pointer: coarse)").matches);
   const card = sheet ? document.getElementById(`card-${sheet}`) : taps && cardOf(event.target);
@@ -220,7 +220,7 @@ function onSubmit(event) {
     const { name, value, dataset } = event.submitter;
     const chosen = board().dataset.everywhere === undefined ? value : dataset.category;
     const cell = cellOf(name === "state_id" ? chosen : card.dataset.state, card.dataset.lane);
-    // The buttons that put it to the top and to the bottom.
+    // The dialog's buttons "To the top" and "To the bottom".
     const next = { rank_before: cell && cardsOf(cell).find((one) => one !== card), rank_after: null }[name];
     move(card, cell, next);
   } else if (form.matches("[data-merge]")) {
@@ -238,7 +238,7 @@ function toggle(state) {
   refold();
 }
 
-/** Columns that this reader folded are narrow, and take cards all the same. */
+/** Columns that this reader folded are narrow but still accept cards. */
 function refold() {
   const narrow = folded();
   for (const one of board().querySelectorAll("[data-column], [data-cell]")) {

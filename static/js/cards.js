@@ -1,5 +1,5 @@
 // Serves data-behavior="board", data-behavior="refresh" and, on the board, [data-ref] (a card), [data-title] and [data-head].
-// Cards on the board: where they stand, how many there are, and putting what the server sends in place.
+// Cards on the board: their order, their counts, and merging the server's response into the page.
 
 import { chosen } from "./choosing.js";
 import { marked } from "./page.js";
@@ -13,14 +13,14 @@ export const linkOf = (card) => card.querySelector("[data-title]");
 export const cellOf = (state, lane) =>
   cells().find((one) => one.dataset.state === state && one.dataset.lane === lane);
 
-/** Of all cards, one can be reached with Tab; arrows walk to the others. */
+/** One card is a tab stop; arrow keys move between the others. */
 export function setTabStop(current = board().querySelector("li[data-ref] a[tabindex='0']")?.closest("li[data-ref]")) {
   const chosen = current?.isConnected ? current : cardsOf(board())[0];
   for (const one of board().querySelectorAll("li[data-ref] a")) {
     const wanted = chosen?.contains(one) ? 0 : -1;
     if (one.tabIndex !== wanted) one.tabIndex = wanted;
   }
-  // A column that scrolls and has not that card is reached too, so that it scrolls by key.
+  // A scrollable column without that card is a tab stop, so that the keyboard can scroll it.
   const lists = [...board().querySelectorAll("[data-cards]")];
   const alone = lists.filter((one) => one.scrollHeight > one.clientHeight && !one.contains(chosen));
   for (const one of lists) {
@@ -29,13 +29,13 @@ export function setTabStop(current = board().querySelector("li[data-ref] a[tabin
   }
 }
 
-/** Cards stand by priority, then due date, then newest change: a moved one is the newest. */
+/** The element before which a card belongs: by priority, then due date, then newest change, which is its own. */
 export function spotIn(cell, card) {
   const others = cardsOf(cell).filter((one) => one !== card && one.id !== card.id);
   return others.find((one) => one.dataset.key >= card.dataset.key) ?? cell.querySelector("[data-empty]");
 }
 
-/** Say in the heads how many cards there are, and of how many tickets if some are not shown. */
+/** Update the counts in the column heads: cards shown, and all tickets if some are not shown. */
 export function recount() {
   const shown = {};
   for (const cell of cells()) {
@@ -57,18 +57,18 @@ export function recount() {
   }
 }
 
-/** The server counts up to here; one more stands for any more. */
+/** The server counts up to this number; anything more is shown as "10,000+". */
 const COUNTED = 10000;
 
 const counted = (total) => total > COUNTED ? `${COUNTED.toLocaleString("en")}+` : total.toLocaleString("en");
 
-/** Change how many tickets a column holds. */
+/** Change the ticket count of a column. */
 export function total(state, by, to) {
   const count = board().querySelector(`[data-head="${CSS.escape(state)}"] [data-total]`);
   if (count) count.dataset.total = to ?? Number(count.dataset.total) + by;
 }
 
-/** Put a card into a cell, and keep the focus where it was. */
+/** Put a card into a cell without losing the focus. */
 export function place(card, cell) {
   const old = document.getElementById(card.id);
   const focused = old ? [...old.querySelectorAll("a")].indexOf(document.activeElement) : -1;
@@ -89,7 +89,7 @@ function remove(card) {
   if (focused) (near ? linkOf(near) : head)?.focus({ preventScroll: true });
 }
 
-/** Put in place what an answer holds: cards, what is gone, counts, messages. */
+/** Merge a response into the page: cards, removals, counts, messages. */
 export function merge(text, { glow = false } = {}) {
   const made = document.createElement("template");
   made.innerHTML = text;
@@ -115,7 +115,7 @@ export function merge(text, { glow = false } = {}) {
   return made.content;
 }
 
-/** Too much changed to mend it piece by piece: let the reader choose when to see it. */
+/** Too much changed to merge. The reader decides when to refresh. */
 export function offer(many) {
   const pill = marked("refresh");
   const words = many === "1" ? "Something changed" : many ? `${many} changes` : "The board changed";
@@ -123,7 +123,7 @@ export function offer(many) {
   pill.hidden = false;
 }
 
-/** Show the board anew. */
+/** Reload the board's content. */
 export async function refresh() {
   await htmx.ajax("GET", location.pathname + location.search, { target: "#results", swap: "outerHTML" });
   marked("refresh").hidden = true;

@@ -1,22 +1,22 @@
-// Serves data-behavior="bulk", the form of what is chosen, and in it [data-choose] and [data-count].
-// What is chosen, of a list or a board, for one change to all of it: it outlives a swap of what shows
-// it. The bar that says the change is a form; what is chosen goes along when it is sent.
+// Serves data-behavior="bulk", the form of the selection, and in it [data-choose] and [data-count].
+// Selection on a list or board for one bulk change. It survives swaps of the content. The bulk bar is a form;
+// the selected ids are added when it is sent.
 
 import { marked } from "./page.js";
 
-/** The ids of what is chosen. */
+/** The selected ids. */
 export const chosen = new Set();
 
-/** The form, if the page has it. */
+/** The bulk form, or null if the page has none. */
 export const bar = () => marked("bulk");
 
-/** Show the bar or hide it, and say how much is chosen; that it is all that match was said. */
+/** Show or hide the bar. It shows the number of selected items, unless all that match are selected. */
 export function showChosen() {
   bar()?.classList.toggle("choosing", chosen.size > 0);
   if (bar()?.elements.all.value === "") bar().querySelector("[data-count]").textContent = chosen.size;
 }
 
-/** `show` marks what is chosen; it is called whenever that changed. */
+/** `show` marks the selected items; it is called after every change of the selection. */
 export function watchChoosing(show) {
   const clear = () => {
     chosen.clear();

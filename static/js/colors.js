@@ -1,8 +1,8 @@
-// Serves data-behavior="color", a form with the colour of a label, and in it [data-color-preview].
-// How a label will look in light and in dark, and how well its mark can be told from the ground there,
-// while its colour is chosen.
+// Serves data-behavior="color", the form with a label's color, and in it [data-color-preview].
+// A preview of the label in light and dark themes while its color is chosen, with a warning about
+// low contrast.
 
-// WCAG 2.2, 1.4.11: what a mark reaches against what is beside it.
+// The least contrast of a graphical object (WCAG 2.2, 1.4.11).
 const ENOUGH = 3;
 
 export function watchColors() {

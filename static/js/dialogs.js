@@ -1,12 +1,12 @@
 // Serves data-behavior="dialog", [data-dialog], [data-open], [data-close-dialog] and [data-closes].
-// Dialogs: sheets that a link opens, and the ones that stand in the page.
+// Dialogs: those that a link opens, and those that are part of the page.
 
 import { marked, toast } from "./page.js";
 import { ask } from "./server.js";
 
 const dialog = marked("dialog");
 
-/** Open the sheet at this address in the dialog; it is a whole page where no script runs. */
+/** Open the form at this address as a dialog. Without scripts it is a page of its own. */
 export async function openSheet(address) {
   const { status, text } = await ask(address);
   if (!status) toast("No connection.", "error");
@@ -35,11 +35,11 @@ export function watchDialogs() {
     if (event.target.closest("[data-close-dialog]")) event.target.closest("dialog")?.close();
     if (event.target.matches("dialog")) event.target.close();
   });
-  // A question in return for what was asked, such as whether to undo all the same.
+  // A conflict shows a question, such as whether to undo anyway.
   document.addEventListener("htmx:afterSwap", (event) => {
     if (event.detail.xhr.status === 409 && event.detail.target === dialog.firstElementChild && !dialog.open) dialog.showModal();
   });
-  // Before the answer is in place: what stands below the dialog cannot have the focus.
+  // This closes the dialog before the swap, because elements below a modal dialog cannot take the focus.
   document.addEventListener("htmx:beforeSwap", (event) => {
     const { isError, xhr, requestConfig } = event.detail;
     if (!isError && xhr.status !== 422 && requestConfig.elt.matches("[data-closes]")) dialog.close();

@@ -1,18 +1,18 @@
-// Serves [data-draft], a text that is kept, and data-behavior="drafts" and data-behavior="draft", the list of them.
-// What was typed and not sent: kept, brought back, listed.
+// Serves [data-draft], a text field with drafts, and data-behavior="drafts" and data-behavior="draft", the list of drafts.
+// Drafts of unsent text: saved, restored and listed.
 
 import { announce, isLedHere, marked, timeText, toast } from "./page.js";
 
-// Text that was typed and not sent stays in this tab until it is sent, discarded or logged out of.
+// A draft stays in this tab until it is sent, discarded, or the user logs out.
 
 const KEPT_AFTER = 500;
-// What is typed beside the text, such as a title.
+// Single-line fields of the same form, such as a title.
 const LINES = "input[name]:not([type=hidden], [type=checkbox], [type=radio], [type=file])";
 
 export function watchDrafts() {
   changeHands();
   settleDrafts();
-  // By then htmx hears of what is put into a text.
+  // htmx is ready by then and notices the restored text.
   document.addEventListener("DOMContentLoaded", () => restoreDrafts(document));
   listDrafts();
   let timer = 0;
@@ -27,14 +27,14 @@ export function watchDrafts() {
       typed = null;
     }, KEPT_AFTER);
   });
-  // A page that is left or loaded anew keeps the last words too.
+  // Leaving or reloading the page saves the last keystrokes too.
   addEventListener("pagehide", () => typed?.isConnected && keep(typed));
   document.addEventListener("submit", ({ target }) => {
     clearTimeout(timer);
     typed = null;
     for (const area of draftsOf(target)) keep(area, !target.hasAttribute("hx-post"));
   });
-  // Before a fresh form is in place, which would bring the draft back; an answer may also lead away.
+  // This runs before a fresh form is swapped in, which would restore the draft. The response may also redirect.
   for (const name of ["htmx:beforeSwap", "htmx:afterRequest"]) {
     document.addEventListener(name, ({ detail: { xhr, requestConfig } }) => {
       const saved = xhr.status >= 200 && xhr.status < 300;
@@ -54,27 +54,27 @@ export function watchDrafts() {
 const draftsOf = (within) => [...(within?.querySelectorAll("[data-draft]") ?? [])];
 const forget = (area) => sessionStorage.removeItem(area.dataset.draft);
 
-/** Keep a text with the lines beside it; one that is `sent` goes as soon as a page says that it arrived. */
+/** Save a draft of a text and its single-line fields. One that is `sent` is deleted once a page confirms its arrival. */
 function keep(area, sent) {
   const beside = [...area.form.querySelectorAll(LINES)].filter((line) => line.value.trim());
   if (area.value.trim() === "" && beside.every((line) => line.value === line.defaultValue)) return forget(area);
   const here = [location.pathname + location.search, document.title];
-  // Where versions are chosen, one's own was begun on what both changed.
+  // After a conflict the draft is based on the common ancestor of both versions.
   const { merged_from: both, seen, base } = area.form.elements;
   const lines = beside.map(({ name, value }) => [name, value]);
   const draft = [area.value, Date.now(), sent, ...here, (both ?? seen ?? base)?.value, lines];
   sessionStorage.setItem(area.dataset.draft, JSON.stringify(draft));
 }
 
-// The message that leads back to the text left last.
+// The message that leads back to the editor closed last.
 let offer = null;
 
-/** The text of an editor that is left stays a draft, and a message leads back to it. */
+/** When an editor closes, its text stays a draft, and a message leads back to it. */
 function setAside(area) {
   const { draft: key, restored } = area.dataset;
   const found = sessionStorage.getItem(key);
   if (!found) return;
-  // Typed and taken back: what was restored or merged is a draft even as it came.
+  // Text equal to the saved one is no draft, unless it was restored or merged.
   if (JSON.parse(found)[0] === area.defaultValue && !restored) return forget(area);
   const { action } = area.form;
   const target = area.form.querySelector("[data-cancel]").getAttribute("hx-target");
@@ -85,11 +85,11 @@ function setAside(area) {
   });
 }
 
-// Of each draft: key, text, time, whether it was sent, address and title of its page, what it changes, lines beside it.
+// Each draft: key, text, time, whether it was sent, address and title of its page, base version, single-line fields.
 const everyDraft = () =>
   Object.entries(sessionStorage).flatMap(([key, kept]) => (kept.startsWith("[") ? [[key, ...JSON.parse(kept)]] : []));
 
-/** What someone else wrote in this tab waits for them, where nothing looks for drafts. */
+/** If another person logs in in this tab, the drafts of the previous one are set aside until they return. */
 function changeHands() {
   const me = marked("signed-in")?.textContent;
   if (!me) return;
@@ -105,7 +105,7 @@ function changeHands() {
   Object.assign(sessionStorage, mine, { [`of ${whose}`]: JSON.stringify(theirs) });
 }
 
-/** Text that a form took along is dropped where the server led on from it: only then it arrived. */
+/** A sent draft is deleted only if the server redirected from its form, which proves that it arrived. */
 function settleDrafts() {
   const isLed = isLedHere() && !marked("signed-out");
   for (const [key, text, at, sent, address, ...more] of everyDraft()) {
@@ -129,11 +129,11 @@ function restoreDrafts(within) {
     const version = seen ?? base;
     const [now, tag] = [version?.value, etag?.value];
     const isOlder = Boolean(version && begun && begun !== now);
-    // With what it was begun on, saving shows what others changed since.
+    // With the draft's base version, saving shows what others changed since.
     const put = (values, older) => {
       for (const [field, value] of values) {
         field.value = value;
-        // For its preview; a draft is nothing that was typed now.
+        // This updates the preview. It does not bubble, so it does not count as typing.
         field.dispatchEvent(new Event("input"));
       }
       if (version) version.value = older ? begun : now;
@@ -163,7 +163,7 @@ function draftNote(area, at, isOlder, undo) {
   return note;
 }
 
-/** On the profile: what was written in this tab and not sent, where, and a way to be rid of it. */
+/** On the profile: the drafts of this tab, where each was written, and a button to discard it. */
 function listDrafts() {
   const list = marked("drafts");
   for (const [key, text, at, , address, title, , lines = []] of list ? everyDraft() : []) {

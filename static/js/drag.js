@@ -1,23 +1,23 @@
-// Serves [data-grip], and what the scripts that call it name.
-// Dragging with a mouse or a finger. Native drag events do not fire on touch screens, so this follows
-// pointers itself: a mouse drags after 8 px, a finger after holding still for 250 ms. On a grip, by
-// which nobody can scroll, a finger drags as a mouse does.
+// Serves [data-grip] and the elements that its callers name.
+// Drag and drop by mouse and touch. Native drag events do not fire on touch screens, so this uses pointer
+// events: a mouse drags after 8 px, a finger after a press of 250 ms. On a grip, which cannot scroll the
+// page, a finger drags as a mouse does.
 
 const THRESHOLD = 8;
 const HOLD = 250;
 const EDGE = 56;
 const SPEED = 14;
 
-/** How far to scroll what reaches from `low` to `high`, where the pointer is `at` one of its edges. */
+/** The scroll speed in pixels per frame when the pointer `at` is near an edge of the range from `low` to `high`. */
 export function pull(at, low, high) {
   if (at < low + EDGE) return -SPEED * Math.min(1, (low + EDGE - at) / EDGE);
   if (at > high - EDGE) return SPEED * Math.min(1, (at - high + EDGE) / EDGE);
   return 0;
 }
 
-// `held` finds what a press below `root` would drag. `over` puts the mark where it would go, `scroll` is
-// called with each frame, and `drop` at the end with what was dragged and the place and next that `over` noted.
-/** Let things below `root` be dragged. */
+// `held` finds the element that a press would drag. `over` shows where it would land, `scroll` runs on each
+// frame, and `drop` receives the dragged element and the place and next element that `over` set.
+/** Make elements below `root` draggable. */
 export function watchDrag(root, { held, over, scroll, drop }) {
   let press = null;
   let drag = null;
@@ -51,7 +51,7 @@ export function watchDrag(root, { held, over, scroll, drop }) {
     if (drag?.id === event.pointerId) end();
     forget();
   });
-  // Once a finger drags, the page must not scroll under it.
+  // A touch drag must not scroll the page.
   document.addEventListener("touchmove", (event) => drag && event.preventDefault(), { passive: false });
   document.addEventListener("contextmenu", (event) => (drag || press?.touch) && event.preventDefault());
   document.addEventListener("keydown", (event) => {
@@ -66,7 +66,7 @@ export function watchDrag(root, { held, over, scroll, drop }) {
   }
 
   function begin(x, y) {
-    // An answer may have put a new card into the place of the one that was pressed.
+    // A response may have replaced the pressed card.
     const card = document.getElementById(press.card.id);
     const { id } = press;
     if (!card) return forget();

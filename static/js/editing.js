@@ -1,9 +1,9 @@
 // Serves [data-editor], [data-ticket-field] with [data-saves], and [data-return].
-// Writing: editors that open in place.
+// Editors that open in place, and the focus when they open and close.
 
 import { announce } from "./page.js";
 
-// Where writing begins in an editor: the first of these that it has.
+// An editor's initial focus: the first of these that it has.
 const STARTS = ["[aria-invalid=true]", "[autofocus]", "[data-start]", "button[data-option], [data-option] input"];
 
 export function watchEditing() {
@@ -19,17 +19,17 @@ export function watchEditing() {
     const editor = place.matches("[data-editor]") ? place : place.querySelector("[data-editor]");
     const { activeElement, body } = document;
     if (!editor && place.matches("[data-ticket-field]") && detail.requestConfig.verb === "post") saved(place);
-    // Whoever has gone on to something else meanwhile is not called back.
+    // If the user has moved the focus elsewhere meanwhile, it stays there.
     if (activeElement !== body && !place.contains(activeElement)) return;
     if (editor) {
       const start = STARTS.map((one) => editor.querySelector(one)).find(Boolean);
       start?.focus();
-      // What is suggested takes the place of what was there.
+      // Typing replaces a suggested value.
       if (start?.closest("[data-picker]")) start.select?.();
     } else if (place.matches("[data-ticket-field]")) {
       place.querySelector("[data-edit]")?.focus();
     } else if (activeElement === body && /submit|click/.test(detail.requestConfig.triggeringEvent?.type)) {
-      // What comes as one types or by a timer takes the focus from nobody.
+      // Responses to typing or timers never take the focus.
       const back = place.matches("[tabindex]") ? place : place.querySelector("[data-return]");
       (back ?? place.querySelector("h2[tabindex], textarea, a, button"))?.focus();
     }

@@ -1,19 +1,19 @@
 // Serves data-behavior="files" with [data-pick], [data-uploads] and [data-image], and [data-attaches] with [data-attach].
-// Files are added by paste, drop or choice, with progress; images open large and go by key.
+// Uploads by paste, drop or file dialog, with progress, and the image viewer.
 
 import { insert } from "./inserting.js";
 import { announce, toast } from "./page.js";
 
-// An image in a text, which is not inside a link.
+// Images in rendered text, unless inside a link.
 const IN_TEXT = "img[src^='/files/']:not(a *)";
-// What stands in a text while its file is on its way.
+// The placeholder in the text during an upload.
 const waiting = (name) => `[Uploading ${name}…]`;
 
 export function watchFiles() {
   document.addEventListener("paste", (event) => {
     const files = [...(event.clipboardData?.files ?? [])];
     const area = event.target.closest?.("textarea");
-    // Programs for tables paste text and a picture of it.
+    // Spreadsheets paste text together with a picture of it.
     if (!area || !files.length || event.clipboardData.types.includes("text/plain")) return;
     event.preventDefault();
     addAll(files, area.dataset.attaches, area);
@@ -50,7 +50,7 @@ function pick(event, button) {
   field.click();
 }
 
-/** One after the other, so that they come in their order. */
+/** Files are uploaded one after another, to keep their order. */
 async function addAll(files, place, area) {
   if (!place) return void toast("Save this first, then add files.", "error");
   let added = 0;
@@ -76,7 +76,7 @@ function replace(area, mark, text) {
   area.dispatchEvent(new Event("input", { bubbles: true }));
 }
 
-/** Send a file; what the server made of it, or null once the reader knows why there is nothing. */
+/** Upload a file. Returns the server's record of it, or null after an error message or a cancel. */
 function send(file, name, place, area) {
   const row = rowOf(name, area);
   const form = new FormData();
@@ -99,7 +99,7 @@ function send(file, name, place, area) {
     request.addEventListener("abort", () => end(null));
     row.querySelector("button").addEventListener("click", () => request.abort());
     request.open("POST", `/api/v1${place}/files`);
-    // What is no JSON is null.
+    // A body that is not JSON is null.
     request.responseType = "json";
     request.setRequestHeader("X-Requested-By", "web");
     request.send(form);
@@ -129,7 +129,7 @@ function refresh(place) {
   }
 }
 
-/** Show an image large, with those before and after it. */
+/** Show an image in the viewer, with the previous and next ones. */
 function openGallery(image) {
   const around = image.matches("[data-image]") ? "[data-image]" : IN_TEXT;
   const all = [...document.querySelectorAll(around)].map((one) => ({

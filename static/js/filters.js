@@ -1,5 +1,5 @@
 // Serves data-behavior="filters", data-behavior="results", [data-unfilter], [data-filter-text], [data-query] and [data-find].
-// Filters of boards and lists: chips take themselves away, a view saves the address at hand.
+// Filters of boards and lists: chips that remove a filter, views that save the current address.
 
 import { marked } from "./page.js";
 
@@ -18,18 +18,18 @@ export function watchFilters() {
     htmx.trigger(form, "submit");
     form.elements.q.focus({ preventScroll: true });
   });
-  // What goes is let go of at once: htmx asks each of its elements, which takes as long as all the rest.
+  // The old results are removed at once: htmx would visit each of their elements, which doubles the time of the swap.
   addEventListener("htmx:beforeSwap", ({ target, detail }) => {
     if (detail.shouldSwap && target.matches("[data-behavior=results]:not(:focus-within)")) target.replaceChildren();
   });
-  // The menus of orders come anew with the rows; whoever was in one of them stays there.
+  // A swap also replaces the sort menus; an element in them keeps the focus.
   let held = "";
   addEventListener("htmx:oobBeforeSwap", ({ target }) => (held = target.contains(document.activeElement) ? document.activeElement.id : ""));
   addEventListener("htmx:oobAfterSwap", () => held && document.getElementById(held)?.focus({ preventScroll: true }));
-  // What was typed is on its way already; leaving the field must not ask, and swap, once more.
+  // The input event has sent the text already, so leaving the field must not send it again.
   document.addEventListener("change", (event) => event.target.matches("[data-filter-text]") && event.stopPropagation(), true);
   document.addEventListener("input", ({ target }) => target.matches("[data-find]") && find(target));
-  // A search among the options is not a filter: it must neither ask nor stand in the address.
+  // The search box of a menu is not a filter: it must neither send a request nor appear in the address.
   for (const kind of ["change", "search"]) {
     document.addEventListener(kind, (event) => event.target.matches("[data-find]") && event.stopPropagation(), true);
   }
@@ -44,7 +44,7 @@ export function watchFilters() {
   }, true);
 }
 
-/** Leave only the options that hold what is typed. */
+/** Show only the options that match the typed text. */
 function find({ value, parentElement }) {
   for (const one of parentElement.querySelectorAll("label")) {
     one.hidden = !one.textContent.toLowerCase().includes(value.trim().toLowerCase());

@@ -1,13 +1,13 @@
 // Serves [data-upper], [data-suggests], [data-autosubmit] and [data-moves].
-// Small help with forms: a key made out of a name, a word where a pasted text is cut, forms that send
-// themselves, rows that move by key.
+// Helpers for forms: a project key suggested from its name, a notice when pasted text is cut, forms that submit
+// themselves, rows that move by keyboard.
 
 import { toast } from "./page.js";
 
 export function watchForms() {
   document.addEventListener("input", (event) => {
     const field = event.target;
-    // The browser cuts what is pasted over the limit.
+    // The browser cuts pasted text at the limit.
     if (event.inputType === "insertFromPaste" && field.value.length === field.maxLength) {
       toast(`Only ${field.maxLength} characters fit here.`, "error");
     }
@@ -18,7 +18,7 @@ export function watchForms() {
     const target = field.dataset.suggests && document.querySelector(field.dataset.suggests);
     if (target && !target.dataset.typed) target.value = suggestKey(field.value);
   });
-  // By key one passes over values on the way to another; those are sent with Enter.
+  // Arrow keys pass over values that are not meant, so keyboard users submit with Enter.
   let isKey = false;
   for (const name of ["keydown", "pointerdown"]) {
     document.addEventListener(name, () => (isKey = name === "keydown"), true);
@@ -28,7 +28,7 @@ export function watchForms() {
   });
   document.addEventListener("keydown", (event) => {
     const way = event.altKey && { ArrowUp: "up", ArrowDown: "down" }[event.key];
-    // In a list of choices that key opens it.
+    // In a select element this key opens the list.
     const row = way && event.target.localName !== "select" && event.target.closest("[data-moves]");
     if (!row) return;
     event.preventDefault();
@@ -36,7 +36,7 @@ export function watchForms() {
   });
 }
 
-/** "Mobile app" gives MA; one word gives its first four letters. */
+/** "Mobile app" becomes MA; a single word gives its first four letters. */
 function suggestKey(name) {
   const words = name.normalize("NFD").toUpperCase().match(/[A-Z0-9]+/g) ?? [];
   const key = words.length > 1 ? words.map((word) => word[0]).join("") : (words[0] ?? "").slice(0, 4);

@@ -1,5 +1,5 @@
 // Serves data-behavior="inbox" with [data-mark] and [data-reply].
-// Marking the row in focus and replying to it by keys; whoever opens a ticket has read its news.
+// Marking the focused row as read and replying to it by keyboard. Opening a ticket marks its news as read.
 
 import { isTaken, singleKeys } from "./keys.js";
 import { announce, marked } from "./page.js";
@@ -28,14 +28,14 @@ function watchInbox() {
     if (!form) return;
     if (event.ctrlKey || event.metaKey || event.shiftKey) return form.requestSubmit();
     const body = new URLSearchParams(new FormData(form));
-    // It outlives the page, which is on its way to the ticket.
+    // `keepalive` lets the request outlive the page.
     fetch(form.action, { method: "POST", body, keepalive: true, redirect: "manual", headers: { "X-Requested-By": "web" } });
   });
-  // Back on a page that the browser kept, what was opened is read.
+  // A page restored by the browser still shows opened tickets as unread.
   addEventListener("pageshow", (event) => event.persisted && location.reload());
 }
 
-/** Opened by key or click, the reply can be typed at once. */
+/** An opened reply form focuses its text field. */
 function reply(details) {
   if (!details) return;
   details.open = true;

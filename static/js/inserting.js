@@ -1,7 +1,7 @@
 // Serves no element of its own.
-// Putting text into a field as if it had been typed.
+// Inserting text into a field as if it had been typed.
 
-/** Replace a stretch of the text such that Ctrl+Z takes it back, and say that it changed. */
+/** Replace a range of the text so that Ctrl+Z undoes it, and fire an input event. */
 export function insert(area, text, from, to) {
   area.focus();
   area.setSelectionRange(from, to);

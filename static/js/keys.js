@@ -1,20 +1,20 @@
-// Serves [data-key], what a key leads to, [data-search] and [data-row-link].
-// Keys that work on every page. Off while typing, and where the reader switched them off.
+// Serves [data-key], the target of a key, [data-search] and [data-row-link].
+// Keyboard shortcuts of every page. They are off while the user types, and for users who switched them off.
 
 import { marked, step } from "./page.js";
 
-// Where `g` and a key lead; the second of the whole workspace, or of the project at hand.
+// Where `g` and a second key lead: for the whole workspace, and for the workspace or the current project.
 const GO = { h: "/", i: "/inbox", p: "/projects", a: "/audit" };
 const GO_WITHIN = { b: "board", l: "tickets", w: "wiki", s: "sticky-notes" };
 
 function go(key, more = "") {
-  // Outside of any project, the one that the reader chose.
+  // Outside a project, the user's default project.
   const { project = document.body.dataset.home } = document.body.dataset;
   if (GO[key]) location.assign(GO[key]);
   else if (GO_WITHIN[key]) location.assign(`${project ? `/projects/${project}` : ""}/${GO_WITHIN[key]}${more}`);
 }
 
-// What a key leads to, where the page has it; where tickets are added in columns, board.js takes `c`.
+// The [data-key] that each key activates if the page has it. On boards with quick add, board.js handles `c`.
 const HERE = {
   "?": "keys",
   "/": "search",
@@ -34,7 +34,7 @@ const HERE = {
   c: "new",
 };
 
-/** Whether a key press is typing, or meant for something else than us. */
+/** Whether a key press is typing or belongs to another component. */
 export function isTaken(event) {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return true;
   return Boolean(event.target.closest?.("input, textarea, select, [contenteditable], dialog[open], [data-picker]"));
@@ -46,7 +46,7 @@ export function singleKeys() {
 
 export function watchKeys() {
   let going = 0;
-  // Esc ends one thing at a time: what else it ended keeps it from coming up to here.
+  // Escape closes one thing at a time: whatever else closes stops the event before it arrives here.
   addEventListener("keydown", (event) => {
     if (event.key === "Escape") document.querySelector("body:not(:has(dialog[open])) [data-toast]:last-child [data-close]")?.click();
   });
@@ -60,7 +60,7 @@ export function watchKeys() {
     if (!down && (isTaken(event) || !singleKeys())) return;
     const by = down ? 1 : { j: 1, k: -1 }[event.key];
     if (by) {
-      // On a ticket's page they go on in the list that it was opened from.
+      // On a ticket's page, these keys move within the list it was opened from.
       const beside = !down && document.querySelector(`nav:not([hidden]) > [data-key=${by > 0 ? "next" : "previous"}]`);
       if (beside) return beside.click();
       step([...document.querySelectorAll("[data-row-link], [data-title]:not([tabindex='-1'])")], by);
@@ -69,7 +69,7 @@ export function watchKeys() {
     }
     if (Date.now() - going < 1200) {
       going = 0;
-      // The second key is no key of a card.
+      // The second key is not a shortcut of a card.
       event.preventDefault();
       return go(event.key);
     }
@@ -81,7 +81,7 @@ export function watchKeys() {
     event.preventDefault();
     if (target.matches("dialog")) target.showModal();
     else {
-      // What opens in its place takes the focus from it.
+      // The editor that opens in its place takes over the focus.
       if (target.matches("[data-edit]")) target.focus();
       target.click();
     }

@@ -1,5 +1,5 @@
-// Serves [data-row-link] and [data-title], the links to tickets in lists and columns, and [data-peek].
-// The order in which tickets stand on a list or board, which a ticket that is opened from there goes on in.
+// Serves [data-row-link] and [data-title], the ticket links of lists and columns, and [data-peek].
+// The order of tickets on a list or board, so that an opened ticket can lead to its neighbors.
 
 import { isTaken } from "./keys.js";
 import { marked } from "./page.js";
@@ -11,7 +11,7 @@ const MAX_TICKETS_PER_LINE = 1000;
 export const referenceOf = (link) => link.pathname.slice("/tickets/".length);
 export const linkTo = (reference) => lines().flat().find((one) => referenceOf(one) === reference);
 
-/** The links to tickets that are seen, in their lines: all of a list, or those of each column of a board. */
+/** The visible ticket links by line: one line for a list, one per column for a board. */
 export function lines() {
   const found = new Map();
   for (const link of document.querySelectorAll(`main :is(${TICKET})`)) {
@@ -22,13 +22,13 @@ export function lines() {
   return [...found.values()];
 }
 
-/** Keep in which order they stand, for the page of a ticket that is opened next. */
+/** Save the order for the page of the ticket that is opened next. */
 export function keepLines() {
   const kept = lines().map((line) => line.slice(0, MAX_TICKETS_PER_LINE).map(referenceOf));
   sessionStorage.setItem(KEPT, JSON.stringify({ address: location.pathname + location.search, lines: kept }));
 }
 
-/** Keep the lines as a ticket is opened, and show one beside its list; the script for that comes when it is wanted. */
+/** Save the order when a ticket is opened, and load the script of the peek panel when it is first needed. */
 export function watchLines() {
   document.addEventListener("click", (event) => {
     if (event.target.closest(`main :is(${TICKET})`)) keepLines();
@@ -36,7 +36,7 @@ export function watchLines() {
     if (!button || marked("peek").contains(button)) return;
     event.preventDefault();
     button.closest("dialog")?.close();
-    // In a row it stands beside the link.
+    // In a row, the button stands beside the link.
     peek(button.dataset.peek ? linkTo(button.dataset.peek) : button.parentElement.querySelector("[data-row-link]"));
   });
   document.addEventListener("keydown", (event) => {
@@ -45,7 +45,7 @@ export function watchLines() {
     event.preventDefault();
     peek(link);
   });
-  // Back from a ticket that was opened out of it.
+  // The user came back from a ticket that was opened out of the panel.
   const before = history.state?.peek && linkTo(history.state.peek);
   if (before) peek(before);
 }

@@ -1,5 +1,5 @@
 // Serves data-behavior="bulk", the list as a form: its rows, [data-choose] and [data-fold].
-// The entry of the list, beside that of every page: choosing rows, the bar below, folding a tree.
+// The entry script of the ticket list: selecting rows, the bulk bar, folding the tree.
 
 import { bar, chosen, showChosen, watchChoosing } from "./choosing.js";
 import { closeSheet, openSheet } from "./dialogs.js";
@@ -10,7 +10,7 @@ import { marked } from "./page.js";
 import { ask } from "./server.js";
 import { watchSteps } from "./steps.js";
 
-// What a key does to the row in focus: a sheet of its own, each.
+// Keys that open a dialog for the focused row.
 const ROW_SHEETS = {
   m: "move",
   s: "move",
@@ -22,7 +22,7 @@ const ROW_SHEETS = {
 };
 
 let last = null;
-// The row whose sheet was opened last.
+// The row whose dialog was opened last.
 let opened = null;
 
 const BOX = "[data-behavior=bulk] tbody [name=id]";
@@ -73,7 +73,7 @@ function onClick(event) {
   const { target } = event;
   const box = target.closest(BOX);
   if (box) {
-    // Shift takes all between this one and the last.
+    // Shift selects the range from the last clicked box to this one.
     const list = boxes();
     const from = list.findIndex((one) => one.value === last);
     const to = list.indexOf(box);
@@ -83,14 +83,14 @@ function onClick(event) {
   else if (target.closest("[data-fold]")) fold(rowOf(target));
 }
 
-/** Not what is on the page: all that the filters match. */
+/** Select all tickets that match the filters, not only those on the page. */
 async function matching() {
   const asked = bar();
   const { query: filters, project } = asked.elements;
   const query = new URLSearchParams(filters.value);
   if (project) query.set("project", project.value);
   const { status, text } = await ask(`/tickets/matching?${query}`);
-  // By now the list may have other filters, or none of its rows.
+  // Meanwhile the list may have been filtered anew or emptied.
   if (status !== 200 || asked !== bar()) return;
   choose(boxes(), true);
   asked.elements.all.value = "yes";
@@ -117,7 +117,7 @@ function onKey(event) {
   }
 }
 
-/** A choice from the sheet of a row, or its undoing: the list is shown anew, and the row keeps the focus. */
+/** After a change made in a row's dialog, or its undo, reload the list and keep the focus on the row. */
 async function onSubmit(event) {
   const form = event.target;
   if (!form.matches("[data-move], [data-merge]")) return;
@@ -134,7 +134,7 @@ async function onSubmit(event) {
   focusRow(row);
 }
 
-/** The list may have come anew below the sheet: the row that would get the focus back is gone. */
+/** The list may have been replaced below the dialog, with the row that should get the focus back. */
 function onClose({ target: dialog }) {
   const { activeElement, body } = document;
   if (activeElement === body || dialog.contains(activeElement)) focusRow(opened);
@@ -144,7 +144,7 @@ function focusRow(id) {
   document.getElementById(id)?.querySelector("[data-row-link]").focus();
 }
 
-/** Hide or show what lies below a row, down to the next one of its level. */
+/** Fold or unfold the rows below a row, up to the next one of its level. */
 function fold(row, folded = row.ariaExpanded === "true") {
   if (!row.ariaExpanded) return;
   row.ariaExpanded = `${!folded}`;

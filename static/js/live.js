@@ -1,6 +1,6 @@
-// Serves [data-live], the address of a board's news, and [data-touch], the mark of a bot's.
-// What others do appears within three seconds: one small question, answered with 204 where nothing
-// happened. Nothing is touched while a card is carried, a button held, or a move on its way.
+// Serves [data-live], the address of a board's news, and [data-touch], the mark of a bot's change.
+// Changes by others appear within three seconds: a small request is answered with 204 if nothing
+// happened. Nothing is updated while a card is dragged, a button pressed, or a move pending.
 
 import { board, merge, offer } from "./cards.js";
 import { busy } from "./moves.js";
@@ -24,7 +24,7 @@ export function watchLive() {
 
 const held = () => pressed || busy() || document.documentElement.classList.contains("dragging");
 
-/** Ask what is new, unless this is a bad moment. */
+/** Request the news, unless the page is busy or hidden. */
 export async function look() {
   const asked = board();
   if (asking || document.hidden || held() || !isLoggedIn()) return;
@@ -34,7 +34,7 @@ export async function look() {
   const answer = await ask(`${live}${live.includes("?") ? "&" : "?"}since=${since}`, null, true);
   asking = false;
   connected(answer.status > 0);
-  // What was answered meanwhile may be older than what is shown: ask again.
+  // A response may be older than a move made meanwhile; it is dropped, and the next poll follows.
   if (asked !== board() || held() || moves !== busy.count) return;
   if (answer.status === 200) {
     const content = merge(answer.text, { glow: true });
@@ -48,7 +48,7 @@ export async function look() {
   fade();
 }
 
-/** The mark of a bot's touch goes after a quarter of an hour. */
+/** The mark of a bot's change disappears after a quarter of an hour. */
 function fade() {
   for (const touch of board().querySelectorAll("[data-touch]")) {
     if (Date.now() - new Date(touch.querySelector("time").dateTime) < TOUCHED) continue;

@@ -1,6 +1,6 @@
 // Serves data-behavior="password-aids" and data-behavior="wait".
-// The entry of the pages where nobody is logged in, beside that of every page: showing the password, Caps
-// Lock, and how long to wait after too many attempts.
+// The entry script of pages for logged-out users: showing the password, the Caps Lock notice,
+// and the countdown after too many attempts.
 
 import { marked } from "./page.js";
 
@@ -12,12 +12,12 @@ const wait = marked("wait");
 aids.querySelector("[type=checkbox]").addEventListener("change", (event) => {
   field.type = event.target.checked ? "text" : "password";
 });
-// A browser keeps what was typed into a field of text, to offer it again.
+// Browsers remember the values of visible text fields; a password must not be among them.
 field.form.addEventListener("submit", () => (field.type = "password"));
 
 for (const name of ["keydown", "keyup"]) {
   field.addEventListener(name, (event) => {
-    // A browser that fills the field in sends an event without a key.
+    // Autofill sends an event without a key.
     const words = event.getModifierState?.("CapsLock") ? "Caps Lock is on." : "";
     if (caps.textContent !== words) caps.textContent = words;
   });
@@ -25,7 +25,7 @@ for (const name of ["keydown", "keyup"]) {
 field.addEventListener("blur", () => (caps.textContent = ""));
 
 if (wait) {
-  // Where the page comes back out of the browser's memory, the time that passed meanwhile counts.
+  // A page restored from the browser's cache must count the time that has passed.
   const end = Date.now() + wait.dataset.seconds * 1000;
   const [left, over] = wait.children;
   const show = () => {

@@ -1,10 +1,10 @@
 // Serves data-behavior="markdown" and data-behavior="preview".
-// Text that was laid out: blocks of code can be copied, and so can the addresses of headings.
+// Rendered Markdown: buttons that copy code blocks and the links of headings.
 
 const LAID_OUT = "[data-behavior=markdown]";
 const PREVIEW = "[data-behavior=preview]";
 
-/** Comes for the page, and for each part of it that comes later. */
+/** Runs for the page, and for each part that is swapped in later. */
 export function watchMarkdown() {
   document.addEventListener("htmx:load", () => {
     for (const pre of document.querySelectorAll(`:is(${LAID_OUT}, ${PREVIEW}) pre:not([data-code] > *)`)) {
@@ -16,7 +16,7 @@ export function watchMarkdown() {
       box.firstChild.dataset.copy = pre.textContent.trimEnd();
       box.prepend(pre);
     }
-    // Nothing else in such a text has an id.
+    // In rendered text, only headings have ids.
     for (const heading of document.querySelectorAll(`${LAID_OUT} [id]:not(:has([data-copy]))`)) {
       heading.innerHTML += '<a class="anchor" aria-label="Copy link"></a>';
       const link = heading.lastChild;

@@ -1,4 +1,4 @@
-// Serves every page but the boards, with the scripts that it imports.
+// Serves every page except boards, with the scripts that it imports.
 // Boards have no editors.
 
 import { watchDrafts } from "./drafts.js";

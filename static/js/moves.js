@@ -1,5 +1,5 @@
 // Serves [data-toast], and the cards and columns of cards.js.
-// Moving cards: at once on the screen, then on the server, one after the other; and back if it says no.
+// Moving cards: on the screen at once, then on the server in order, and back if the server refuses.
 
 import { board, cardOf, cardsOf, cellOf, idOf, linkOf, merge, place, recount, setTabStop, total } from "./cards.js";
 import { announce, toast } from "./page.js";
@@ -9,11 +9,11 @@ let waiting = 0;
 let line = Promise.resolve();
 const latest = new Map();
 
-/** Whether a change is on its way; `count` grows with each. */
+/** Whether a change is pending; `count` grows with each change. */
 export const busy = () => waiting > 0;
 busy.count = 0;
 
-/** Send a change when those before it have their answers. */
+/** Send a change after the previous ones have been answered. */
 export async function send(address, values) {
   waiting += 1;
   busy.count += 1;
@@ -29,13 +29,11 @@ export async function send(address, values) {
   return answer;
 }
 
-/** Whether cards are placed by hand here: each project has an order of its own. */
+/** Whether this board has a manual order. Boards of all projects have none, as each project has its own. */
 export const ranked = () => board().dataset.sort === "rank" && board().dataset.everywhere === undefined;
 
-/**
- * Move a card at once, tell the server, and put it back if the server says no. With `next` it goes above that card,
- * with null below all.
- */
+// `next` is the card below it; null puts it last.
+/** Move a card at once, tell the server, and move it back if the server refuses. */
 export async function move(card, cell, next) {
   const from = card.closest("[data-cell]");
   const stays = next === undefined || next === card || next === cardOf(card.nextElementSibling);
@@ -61,7 +59,7 @@ export async function move(card, cell, next) {
   const turn = busy.count + 1;
   latest.set(id, turn);
   const { status, text } = await send(`/tickets/${ref}/move`, values);
-  // A later move of the same card is on its way: its answer counts.
+  // If the card was moved again meanwhile, only the later response counts.
   if (latest.get(id) !== turn) return;
   const moved = status === 200;
   const shown = document.getElementById(id);
@@ -86,7 +84,7 @@ export async function move(card, cell, next) {
   if (now.contains(document.activeElement)) setTabStop(now);
 }
 
-/** Send a form of the board's own (undo, a choice for a card) and show what came of it. */
+/** Send a form of the board (undo, a choice for a card) and show its result. */
 export async function submit(form, submitter) {
   const values = new FormData(form, submitter);
   form.closest("[data-toast]")?.remove();
@@ -94,7 +92,7 @@ export async function submit(form, submitter) {
   await change(form.action, values);
 }
 
-/** Change something about a card, and show it. */
+/** Change a field of a card and show the result. */
 export async function change(address, values) {
   const { text } = await send(address, values);
   merge(text);
@@ -102,7 +100,7 @@ export async function change(address, values) {
   if (said) announce(said.textContent);
 }
 
-/** Put the focus on a card, and the card where it can be seen. */
+/** Focus a card and scroll it into view. */
 export function reach(card) {
   linkOf(card).focus();
   card.scrollIntoView({ block: "nearest", inline: "nearest" });

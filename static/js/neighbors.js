@@ -1,10 +1,10 @@
 // Serves data-behavior="neighbors".
-// On a ticket's page: the way to the tickets beside it.
+// Links from a ticket's page to the previous and next ticket.
 
 import { KEPT } from "./lines.js";
 import { marked } from "./page.js";
 
-/** Show the way to the tickets before and behind it on the list or board that the reader came from. */
+/** Show the previous and next ticket of the list or board that the user came from. */
 export function showNeighbors() {
   const bar = marked("neighbors");
   const left = JSON.parse(sessionStorage.getItem(KEPT));

@@ -1,12 +1,12 @@
 // Serves data-behavior="notes", data-behavior="new-note", [data-notes] and [data-note-count].
-// A wall of notes: finding by text, colour and author among those that the page has.
+// The wall of sticky notes: filtering the notes on the page by text, color and author.
 
 import { marked } from "./page.js";
 import { watchTools } from "./toolbar.js";
 
 watchNotes();
 watchTools();
-// The key for a new note leads here from other pages.
+// The shortcut for a new note leads here from other pages.
 if (location.hash === "#note-body") marked("new-note").focus();
 
 function watchNotes() {

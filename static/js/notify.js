@@ -1,11 +1,11 @@
-// Serves data-behavior="notify", the switch of this browser for notifications.
-// Where they are on, one of the open pages asks for news and shows them while nobody looks at it.
+// Serves data-behavior="notify", this browser's switch for notifications.
+// When they are on, one of the open pages polls for news, and shows it unless the page has the focus.
 
 import { marked, toast } from "./page.js";
 import { ask } from "./server.js";
 
 const EVERY = 60_000;
-// The newest event that this browser knows of; there is one where notifications are on.
+// The newest event that this browser has seen. It exists only while notifications are on.
 const KNOWN = "notify";
 const ASKED = "notify-asked";
 
@@ -46,7 +46,7 @@ async function look() {
   if (!document.hasFocus()) show(news.title, news.body, news.address);
 }
 
-/** Phones refuse; whether it was shown. */
+/** Returns whether the notification was shown; browsers on phones refuse. */
 function show(title, body, address) {
   try {
     const shown = new Notification(title, { body });

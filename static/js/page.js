@@ -1,39 +1,39 @@
 // Serves data-behavior="menu" with [data-item], data-behavior="toasts" with [data-toast] and [data-close], data-behavior="announcements", data-behavior="header-status" and [data-copy].
-// What every page has: menus, toasts, times, copying, requests that failed or are sent twice.
+// The basics of every page: menus, toasts, times, copying, failed requests, double submits.
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-// So long a plain form is thought to be on its way: nothing tells that it was stopped.
+// In ms. After this time a plain form may be submitted again: no event tells that the user stopped the request.
 const ON_ITS_WAY = 5_000;
-// Made once: each takes as long as it takes to write a hundred times.
+// Created once: creating a formatter takes as long as a hundred uses.
 const written = (more) => new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", ...more }).format;
 const asMoment = written({ year: "numeric", hour: "2-digit", minute: "2-digit" });
 const asFull = written({ year: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const asDay = written();
 const asDate = written({ year: "numeric" });
 
-/** The element that a template marks for a script. */
+/** The element with this data-behavior. */
 export const marked = (behavior) => document.querySelector(`[data-behavior=${behavior}]`);
 
-/** Whether the server led on to this page, as it does once a form arrived. */
+/** Whether the server redirected to this page, as it does after a form was accepted. */
 export function isLedHere() {
   const [{ type, redirectCount } = {}] = performance.getEntriesByType("navigation");
   return type === "navigate" && redirectCount > 0;
 }
 
-/** Say something to those who do not see the page. */
+/** Announce something to screen readers. */
 export function announce(text) {
   marked("announcements").textContent = text;
 }
 
-/** A UUID for one sending of a form; plain http has no crypto.randomUUID. */
+/** A random key for one submission of a form. Plain http has no crypto.randomUUID. */
 export function newKey() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Show a short message, with a button where there is something to do; an error stays until it is closed. */
+/** Show a message, optionally with a button. An error stays until it is closed. */
 export function toast(text, kind = "", action = "", act = null) {
   const made = document.createElement("div");
   made.className = `toast ${kind}`;
@@ -75,7 +75,7 @@ function watchMenus() {
     if (event.key === "Escape") {
       menu.open = false;
       menu.querySelector("summary").focus();
-      // Nor does it leave what is chosen, or close a message: others listen here too.
+      // Escape must not also clear the selection or close a message, whose listeners come next.
       event.stopImmediatePropagation();
     } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       event.preventDefault();
@@ -84,7 +84,7 @@ function watchMenus() {
   });
 }
 
-/** Move the focus within a list, around its ends. */
+/** Move the focus within a list, wrapping at its ends. */
 export function step(items, by) {
   const shown = items.filter((item) => item.offsetParent !== null);
   if (!shown.length) return;
@@ -132,7 +132,7 @@ function watchTimes() {
   document.addEventListener("htmx:afterSettle", refresh);
 }
 
-/** The same words as the server's filter, in local time. */
+/** The same wording as the server's filter, in local time. */
 export const timeText = (at) => document.documentElement.dataset.times ? asMoment(at) : ago(at);
 
 function ago(at) {
@@ -156,7 +156,7 @@ function watchCopies() {
   });
 }
 
-/** Plain http has no clipboard interface; a selection still copies. */
+/** Plain http has no clipboard API; copying a selection still works. */
 function copyOld(text) {
   const area = document.createElement("textarea");
   area.value = text;
@@ -167,7 +167,7 @@ function copyOld(text) {
 }
 
 function watchRequests() {
-  // Addresses of filtered lists name only the filters in use.
+  // The address of a filtered list names only the filters in use.
   document.addEventListener("htmx:configRequest", (event) => {
     const { verb, elt, parameters } = event.detail;
     if (verb !== "get" || !elt.closest("form[role=search]")) return;
@@ -179,9 +179,9 @@ function watchRequests() {
     const { history } = event.detail;
     if (history?.path) history.path = history.path.replace(/\?$/, "");
   });
-  // Questions for news say themselves that they have no answer (polling.js), or are asked again.
+  // Polling reports its own failures (polling.js) or tries again.
   const asksForNews = (event) => event.detail.elt.matches("[data-behavior=live], [data-behavior=header-status]");
-  // What came along with the answer to an action is newer than what was asked for before it.
+  // The header that came with the response to an action is newer than a pending poll's.
   document.addEventListener("htmx:oobBeforeSwap", ({ target }) => target.matches("[data-behavior=header-status]") && htmx.trigger(target, "htmx:abort"));
   document.addEventListener("htmx:sendError", (event) => {
     if (!asksForNews(event)) toast("No connection. Nothing was saved; your text is still here.", "error");
@@ -191,10 +191,10 @@ function watchRequests() {
   });
   document.addEventListener("submit", (event) => {
     const { target: form, timeStamp } = event;
-    // What was typed and not sent is nobody else's business.
+    // Logging out deletes all drafts.
     if (form.getAttribute("action") === "/logout") sessionStorage.clear();
     if (form.method !== "post" || form.hasAttribute("hx-post") || event.defaultPrevented) return;
-    // A second click while a plain form is on its way sends nothing again.
+    // A double click on a plain form submits it once.
     if (timeStamp - form.dataset.sent < ON_ITS_WAY) event.preventDefault();
     else form.dataset.sent = timeStamp;
   });

@@ -1,6 +1,6 @@
 // Serves data-behavior="palette" with [data-recent] and [data-press], and [data-palette].
-// The palette: from any page to a ticket, a page, a project or a command by a few keys. A combobox
-// whose list the server writes; what was typed last is what counts.
+// The command palette leads from any page to a ticket, page, project or command. It is a combobox whose
+// options come from the server; only the response to the latest text counts.
 
 import { marked } from "./page.js";
 import { ask } from "./server.js";
@@ -8,7 +8,7 @@ import { ask } from "./server.js";
 const palette = marked("palette");
 const field = palette?.querySelector("[role=combobox]");
 const list = palette?.querySelector("[role=listbox]");
-// The places that are remembered, newest first: boards, lists, tickets, pages and notes.
+// Recently visited places, newest first: boards, lists, tickets, pages and notes.
 const RECENT = "recent";
 const MAX_RECENT = 6;
 const PLACE = /^\/(tickets\/[A-Z][A-Z0-9]*-\d+|(projects\/[A-Z0-9]+\/)?(board|tickets|sticky-notes|wiki|wiki\/[^/]+))$/;
@@ -19,7 +19,7 @@ let at = 0;
 const options = () => list.querySelectorAll("[role=option]");
 
 export function watchPalette() {
-  // Where nobody is logged in there is no palette, and nothing may be left behind.
+  // Pages for logged-out users have no palette, and nothing of the last user may stay.
   if (!palette) return localStorage.removeItem(RECENT);
   remember();
   document.addEventListener("keydown", (event) => {
@@ -49,7 +49,7 @@ function remember() {
   localStorage.setItem(RECENT, JSON.stringify(places.slice(0, MAX_RECENT)));
 }
 
-/** The places one was at before this one. */
+/** The places visited before this one. */
 function showRecent() {
   const places = recent().filter((one) => one.pathname !== location.pathname);
   if (!places.length) return;
@@ -66,7 +66,7 @@ function showRecent() {
 
 const pressed = (option) => document.querySelector(`[data-key=${option.dataset.press}]`);
 
-/** A link leads on; an action presses what does it on the page. */
+/** A link is followed; an action clicks its button on the page. */
 function onClick(event) {
   palette.close();
   const option = event.target.closest("[data-press]");

@@ -1,9 +1,9 @@
 // Serves data-behavior="use-passkey", data-behavior="add-passkey" and data-behavior="no-passkeys".
-// Passkeys: the browser makes one or answers with one, and the form of the page sends that.
+// Passkeys: the browser creates or uses one, and the form of the page sends the result.
 
 import { marked } from "./page.js";
 
-// A challenge works for five minutes.
+// A challenge is valid for five minutes, so it is renewed after four.
 const FRESH = 4 * 60_000;
 const API = "/api/v1";
 const WORDS = {
@@ -24,7 +24,7 @@ const text = (buffer) => {
   return btoa(plain).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 };
 
-/** What the browser needs, with its bytes as bytes, and the state to send back. */
+/** The options for the browser, with base64 decoded, and the state to send back. */
 async function begin(path, body) {
   const headers = { "Content-Type": "application/json" };
   const options = { method: "POST", headers, body: JSON.stringify(body), signal: AbortSignal.timeout(15_000) };
@@ -42,7 +42,7 @@ async function begin(path, body) {
   return [asked, told.state];
 }
 
-/** Send the form with these values; what it asks for may be empty. */
+/** Submit the form with these values, without validating its own fields. */
 function send(form, values) {
   for (const [name, value] of Object.entries(values)) {
     const field = document.createElement("input");
@@ -67,7 +67,7 @@ function watchUse() {
     clearTimeout(timer);
     const own = current = new AbortController();
     problem.hidden = true;
-    // A browser that offers passkeys among usernames does so until one is chosen.
+    // Autofill offers passkeys until one is chosen, so the challenge is renewed.
     if (mediation) timer = setTimeout(answer, FRESH, mediation);
     try {
       const [asked, state] = await begin("/auth/passkey/options", {});
@@ -104,7 +104,7 @@ function watchAdd() {
       const [asked, state] = await begin("/users/me/passkeys/options", given);
       const made = await navigator.credentials.create({ publicKey: asked });
       const { clientDataJSON, attestationObject } = made.response;
-      // The server has seen it.
+      // The server has checked these already.
       for (const field of [password, code]) if (field) field.disabled = true;
       send(add, { state, client_data: text(clientDataJSON), attestation: text(attestationObject) });
     } catch (error) {

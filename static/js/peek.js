@@ -1,5 +1,5 @@
 // Serves data-behavior="peek" and, in it, [data-peek].
-// A look at a ticket beside the board or list; on a phone it fills the screen.
+// The panel that shows a ticket beside its board or list; on a phone it fills the screen.
 
 import { singleKeys } from "./keys.js";
 import { keepLines, lines, linkTo, referenceOf } from "./lines.js";
@@ -7,10 +7,10 @@ import { announce, marked, toast } from "./page.js";
 import { ask } from "./server.js";
 
 const NARROW = "(max-width: 760px)";
-// Keys that mean the card or row, also while its ticket is looked at.
+// Keys that act on the card or row while the panel is open.
 const PASSED_ON = ["m", "a", "i", "l", "p", "x"];
 
-// The ticket that is shown, the card or row it was on, and the address of the list.
+// The ticket in the panel, its card or row, and the address of the list.
 let shown = null;
 let isGoingBack = false;
 
@@ -27,7 +27,7 @@ function watchPeek() {
   panel.addEventListener("keydown", onKey);
   panel.addEventListener("close", onClose);
   addEventListener("popstate", onHistory, true);
-  // Cards and rows are replaced as they change.
+  // Live updates replace cards and rows.
   new MutationObserver(follow).observe(document.querySelector("main"), { childList: true, subtree: true });
 }
 
@@ -48,7 +48,7 @@ async function show(link) {
   shown.holder.setAttribute("data-peeked", "");
   link.scrollIntoView({ block: "nearest", inline: "nearest" });
   const { status, text } = await ask(`/tickets/${reference}/peek`);
-  // Meanwhile the reader may have gone on, or closed it.
+  // Meanwhile the user may have opened another ticket or closed the panel.
   if (shown?.reference !== reference) return;
   if (!status) toast("No connection.", "error");
   if (status !== 200) {
@@ -68,7 +68,7 @@ async function show(link) {
   if (isNew || had) panel.focus();
 }
 
-/** The link before or behind the one that is shown, in its line. */
+/** The link before or after the shown ticket in its line. */
 function beside(by) {
   const line = lines().find((one) => one.some((link) => referenceOf(link) === shown.reference)) ?? [];
   return line[line.findIndex((link) => referenceOf(link) === shown.reference) + by];
@@ -94,7 +94,7 @@ function onKey(event) {
     linkTo(shown.reference)?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
   } else return;
   event.preventDefault();
-  // Escape ends one thing at a time.
+  // Escape closes one thing at a time.
   event.stopPropagation();
 }
 
@@ -110,7 +110,7 @@ function onClose() {
   if (isGoingBack) history.back();
 }
 
-/** Back closes what was opened, on the same list; what other scripts wrote into the history is theirs. */
+/** Back closes the panel, on the same list. History entries of other scripts are left alone. */
 function onHistory(event) {
   const panel = marked("peek");
   const link = event.state?.peek && linkTo(event.state.peek);
@@ -121,7 +121,7 @@ function onHistory(event) {
   else if (panel.open) panel.close();
 }
 
-/** Show the ticket anew where its card or row was replaced. */
+/** When the card or row of the shown ticket was replaced, reload the panel. */
 function follow() {
   const link = shown && linkTo(shown.reference);
   if (!link || holderOf(link) === shown.holder) return;

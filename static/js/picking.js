@@ -1,5 +1,5 @@
 // Serves [data-picker], a popover, [data-options] with [data-option], [data-narrow] and [data-create].
-// Lists of options: walked by arrows, narrowed by what one types, left by a click elsewhere.
+// Pickers: arrow keys move between options, typing narrows them, a click elsewhere closes them.
 
 import { step } from "./page.js";
 
@@ -11,7 +11,7 @@ const shown = (form) => [...form.querySelectorAll(OPTION)].filter((one) => one.o
 export function watchPicking() {
   document.addEventListener("keydown", onKey);
   document.addEventListener("input", ({ target }) => target.matches("[data-narrow]") && narrow(target));
-  // Before anybody else: a click on what opened it closes it.
+  // In the capture phase, so that a click on the button that opened the picker closes it.
   document.addEventListener("click", onClick, true);
 }
 
@@ -27,16 +27,16 @@ function onKey(event) {
     event.preventDefault();
     take(form, field);
   } else if (event.key === "Enter" && event.target.matches("input")) {
-    // The browser would press the first button, which is an option.
+    // By default, Enter would click the form's first button, which is an option.
     event.preventDefault();
     form.requestSubmit();
   } else if (field && event.key.length === 1 && event.key !== " " && event.target.closest("[data-options]")) {
-    // The key that was pressed goes into the field.
+    // The typed character goes into the field.
     field.focus();
   }
 }
 
-/** Enter in the field: the first of what is left, or what was typed. */
+/** Enter in the field takes the first visible option, or else the typed text. */
 function take(form, field) {
   const [first] = shown(form);
   const create = form.querySelector("[data-create]:not([hidden])");
@@ -52,11 +52,11 @@ function take(form, field) {
     field.value = "";
     narrow(field);
   } else if (create) create.click();
-  // What the server finds may be on its way.
+  // Results from the server may still be on their way.
   else if (typed) form.requestSubmit();
 }
 
-/** Leave only the options that hold what is typed, and offer to create what none is named. */
+/** Show only the options that match the typed text, and offer to create one if none has that name. */
 function narrow(field) {
   const typed = field.value.trim();
   const wanted = typed.toLowerCase();

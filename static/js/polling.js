@@ -1,12 +1,12 @@
 // Serves data-behavior="live".
-// A page that is open asks now and then for what is new: what lives does so, on app:poll.
+// Triggers app:poll at intervals; elements that show live content refresh on it.
 
 import { marked } from "./page.js";
 import { connected, isLoggedIn } from "./server.js";
 
 const EVERY = 3000;
 
-/** Ask while the page is seen, seldom after five minutes without a touch; say it where news do not come. */
+/** Poll while the page is visible, less often after five idle minutes, and report lasting failures. */
 export function watchPolling() {
   if (!marked("live")) return;
   let touched = Date.now();

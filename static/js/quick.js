@@ -1,18 +1,18 @@
 // Serves data-behavior="quick-add", the template of [data-quick], and in that [data-understood] and [data-problem].
-// Quick add: one line in a column, what it says shown as it is typed, Enter after Enter.
+// Quick add: one line at the top of a column, parsed as it is typed; each Enter creates a ticket.
 
 import { board, merge, total } from "./cards.js";
 import { send } from "./moves.js";
 import { announce, marked, newKey } from "./page.js";
 import { ask } from "./server.js";
 
-// What was typed and not sent, for the next time that the line is opened.
+// Unsent text, restored when the line is opened again.
 let unsent = "";
 
 const opened = () => document.querySelector("[data-quick]");
 const headOf = (state) => board().querySelector(`[data-head="${CSS.escape(state)}"]`);
 
-/** A line that is being written outlives a board that is shown anew around it. */
+/** The line survives a reload of the board around it. */
 export function watchQuickAdd() {
   let kept = null;
   let focused = null;
@@ -27,7 +27,7 @@ export function watchQuickAdd() {
   });
 }
 
-/** Open the line in a column, and close any other. */
+/** Open the line in a column and close any other. */
 export function openQuickAdd(state) {
   const head = headOf(state);
   if (!marked("quick-add")) return;
@@ -83,7 +83,7 @@ async function understand(form) {
   if (title.value === asked) form.querySelector("[data-understood]").innerHTML = text;
 }
 
-/** Create the ticket and leave the line open for the next one. */
+/** Create the ticket and keep the line open for the next one. */
 async function add(form) {
   if (form.dataset.sending) return;
   form.dataset.sending = "yes";
@@ -108,6 +108,6 @@ async function add(form) {
     merge(text);
   }
   title.focus();
-  // Only now: a second Enter before this would bring the answer, and the card, once more.
+  // Not earlier: a second Enter would send it again and show its card twice.
   delete form.dataset.sending;
 }

@@ -1,10 +1,10 @@
 // Serves data-behavior="contents", the table of contents of a wiki page.
-// Reading a wiki page: the table of contents marks the heading that is being read.
+// The table of contents marks the heading that is being read.
 
 import { isLedHere, marked } from "./page.js";
 
 export function watchReading() {
-  // Whoever saved the page goes on from its heading.
+  // After saving a page, the focus goes to its heading.
   if (isLedHere() && /\/(edit|new)(\?|$)/.test(document.referrer)) document.querySelector("main h1[tabindex]")?.focus();
   const contents = marked("contents");
   const links = [...(contents?.querySelectorAll("a") ?? [])];

@@ -1,5 +1,5 @@
-// Serves data-behavior="rewind" with [data-step], [data-progress] and [data-said]: a rewind, request after request,
-// which the reader can stop and go on with.
+// Serves data-behavior="rewind" with [data-step], [data-progress] and [data-said]: a rewind in steps of one request
+// each, which the user can stop and continue.
 
 import { marked } from "./page.js";
 import { ask } from "./server.js";
@@ -8,7 +8,7 @@ const ADDRESS = "/rewind/step";
 const counted = (number) => number.toLocaleString("en-GB");
 
 let isEnding = false;
-// What came of it so far.
+// The results so far.
 const sums = { events: 0, back: 0, kept: 0 };
 
 function watchRewind() {
@@ -24,7 +24,7 @@ function watchRewind() {
   });
 }
 
-/** Step after step, until the end, a refusal or the reader's wish. */
+/** Run steps until the end, an error, or a stop by the user. */
 async function run() {
   const form = marked("rewind");
   let problem = "";
@@ -37,7 +37,7 @@ async function run() {
     else problem = status === 422 ? JSON.parse(text).problem : status ? "The server did not respond." : "No connection.";
     if (!isEnding) report(`${counted(sums.events)} of ${counted(total())} changes…`);
   }
-  // The page lists what is kept.
+  // The page lists the values that were kept.
   if (isDone) return location.reload();
   show(false);
   report(`${problem || "Stopped."} ${counted(sums.back)} reverted, ${counted(sums.kept)} kept.`);
@@ -45,7 +45,7 @@ async function run() {
 
 const total = () => Math.max(Number(marked("rewind").dataset.total), sums.events);
 
-/** Add what came of a step; whether it was the last. */
+/** Add the result of a step. Returns whether it was the last. */
 function add(form, { beyond, ...step }) {
   for (const name of Object.keys(sums)) sums[name] += step[name];
   form.elements.beyond.value = beyond ?? "";

@@ -1,6 +1,6 @@
 // Serves [data-editor] and [data-closes], which a saved form closes, with [data-cancel].
-// What is typed while a form is on its way goes into the form that the answer brings. One that closes
-// can't be written in until then.
+// Text that is typed while a form is being sent moves into the form of the response. A form that closes
+// when saved is read-only until then.
 
 const TYPED = "textarea, input:not([type=hidden], [type=checkbox], [type=radio])";
 
@@ -24,7 +24,7 @@ export function watchSending() {
   });
 }
 
-/** Nothing is written in these fields until what this returns is called. */
+/** Make the fields read-only. Returns the function that ends this. */
 function lock(form) {
   const fields = typed(form).filter((field) => !field.readOnly);
   const mark = document.createElement("span");
@@ -38,7 +38,7 @@ function lock(form) {
   };
 }
 
-/** The fields that changed since they were sent, each with what of it is still to be sent. */
+/** The fields that changed after they were sent, each with its unsent text. */
 function later({ elt, formData }, saved) {
   return typed(elt).flatMap((field) => {
     const sent = String(formData.get(field.name)).replace(/\r\n?/g, "\n");
@@ -52,7 +52,7 @@ function carry(old, text) {
   const field = document.getElementById(old.id);
   if (old.isConnected || !field) return;
   field.value = text;
-  // It is newer than a draft.
+  // Newer than any draft.
   field.dataset.restored = "yes";
   const at = Math.max(0, old.selectionStart - old.value.length + text.length);
   if (field.selectionStart !== null) field.setSelectionRange(at, at);

@@ -1,21 +1,21 @@
-// Serves data-behavior="offline", data-behavior="signed-in" and data-behavior="signed-out", the pages where nobody is logged in.
-// The line to the server: asking it, saying when it does not answer, and logging in again in place
-// where the session ended, so that what was typed is not lost and what was refused is sent again.
+// Serves data-behavior="offline", data-behavior="signed-in" and data-behavior="signed-out", the pages for logged-out users.
+// Requests to the server, notices when it does not answer, and a login dialog when the session has ended,
+// so that no text is lost and the refused request is sent again.
 
 import { marked, toast } from "./page.js";
 
 const TYPED = "textarea, input:not([type=hidden], [type=checkbox], [type=radio])";
-// What a reader does; the rest, such as questions for news, does not call for a login by itself.
+// Events by the user. Other requests, such as polls, never open the login dialog.
 const USER_EVENTS = ["click", "submit", "change"];
 
 let login = null;
 let isOut = false;
 let failed = 0;
 
-/** Whether questions for news make sense: after a refusal they wait for the reader. */
+/** Whether polling makes sense: after a 401 it waits for the user. */
 export const isLoggedIn = () => !isOut;
 
-/** Ask as htmx does; no connection is status 0. With `quietly` nobody is asked to log in for it. */
+/** Send a request as htmx does. Status 0 means no connection. `quietly` never opens the login dialog. */
 export async function ask(address, form, quietly) {
   const options = { headers: { "HX-Request": "true", "X-Requested-By": "web" }, signal: AbortSignal.timeout(15_000) };
   if (form) Object.assign(options, { method: "POST", body: new URLSearchParams(form) });
@@ -28,7 +28,7 @@ export async function ask(address, form, quietly) {
   return { status, text };
 }
 
-/** Say it once news failed to come twice, until they come again. */
+/** Show the notice after two failed polls, until one succeeds. */
 export function connected(yes) {
   failed = yes ? 0 : failed + 1;
   const banner = marked("offline");
@@ -39,12 +39,12 @@ export function connected(yes) {
   banner.hidden = failed < 2;
 }
 
-/** Say that the server could not be asked, or could not answer. */
+/** Say that the server could not be reached or did not answer. */
 function failing(status) {
   toast(`${status ? "The server did not respond" : "No connection"}. Nothing was saved; your text is still here.`, "error");
 }
 
-/** The login, over the page as it is; whether the reader is logged in then. */
+/** Open the login dialog over the page. Resolves to whether the user has logged in. */
 function logIn() {
   login ??= new Promise((done) => {
     const dialog = document.createElement("dialog");
@@ -61,7 +61,7 @@ function logIn() {
         document.querySelector("[data-toast] [href='/login']")?.closest("[data-toast]").remove();
         return dialog.open ? dialog.close() : end();
       }
-      // Another answer than the form is no way to log in, and there may be one later.
+      // A response without the login form cannot be used; the next attempt may get one.
       if (!text.includes("again-title")) return failing(status), dialog.open || end();
       dialog.innerHTML = text;
       const { username, password, code } = dialog.querySelector("form").elements;
@@ -89,7 +89,7 @@ export function watchSession() {
     const told = isOut;
     isOut = true;
     if (!USER_EVENTS.includes(triggeringEvent?.type)) {
-      // The answer is a message with a way to log in; one is enough.
+      // The response is a message that asks to log in; one is enough.
       event.detail.shouldSwap = !told;
       return;
     }
@@ -101,10 +101,10 @@ export function watchSession() {
     event.preventDefault();
     logIn();
   });
-  // A form that leaves the page would take what was typed along: first look whether it can arrive.
+  // A plain form navigates away and could lose its text, so first check connection and session.
   window.addEventListener("submit", async (event) => {
     const { target: form, submitter } = event;
-    // A file to be saved: for the browser, not for htmx, and the page stays.
+    // A download is the browser's business, not htmx's, and the page stays.
     if (submitter?.hasAttribute("formaction")) return event.stopImmediatePropagation();
     if (form.sure || form.method !== "post" || form.matches("[hx-post], [data-quick], [action='/login'], [data-behavior=signed-out] *")) return;
     if (![...form.querySelectorAll(TYPED)].some((field) => field.value !== field.defaultValue)) return;

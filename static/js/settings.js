@@ -1,6 +1,6 @@
 // Serves [data-moves] (a state) with its [data-grip], and the labels of colors.js.
-// The entry of a project's settings, beside that of every page: states carried to another place, and how
-// a label will look while its colour is chosen.
+// The entry script of a project's settings: reordering states by dragging, and the preview of a label's
+// color.
 
 import { pull, watchDrag } from "./drag.js";
 import { announce } from "./page.js";
@@ -10,11 +10,11 @@ const rowsOf = (list) => [...list.querySelectorAll("[data-moves]")];
 
 function watchStates() {
   const held = (target) => target.closest("[data-grip]")?.closest("[data-moves]");
-  // The list is swapped after each change; what is around it stays.
+  // Each change swaps the list, so the listeners are on an element around it.
   watchDrag(document.querySelector("main"), { held, over, scroll, drop });
 }
 
-/** Show before which row, or at the end of the list, a dragged one would go. */
+/** Show the row before which the dragged one would land, or the end of the list. */
 function over(drag) {
   const list = drag.card.parentElement;
   const middle = (row) => row.getBoundingClientRect().top + row.offsetHeight / 2;
@@ -24,7 +24,7 @@ function over(drag) {
   else drag.mark.remove();
 }
 
-/** Whether a row is not there already. */
+/** Whether this would change the position of the row. */
 function goes(row, place) {
   const rows = rowsOf(row.parentElement);
   return place !== row && place !== (rows[rows.indexOf(row) + 1] ?? row.parentElement);
@@ -34,7 +34,7 @@ function scroll({ y }) {
   scrollBy(0, pull(y, 0, innerHeight));
 }
 
-/** Put the row there at once, and back if the server does not say so. */
+/** Move the row at once, and back if the server refuses. */
 async function drop(row, place) {
   if (!row || !place || !goes(row, place)) return;
   const list = row.parentElement;
@@ -44,7 +44,7 @@ async function drop(row, place) {
   const name = row.dataset.name;
   const at = rowsOf(list).indexOf(row) + 1;
   const values = { before: before?.dataset.state ?? "" };
-  // Why it failed is said in a message (page.js).
+  // page.js shows the reason for a failure.
   await htmx.ajax("POST", row.dataset.moves, { target: "#states", values }).catch(() => null);
   if (row.isConnected) list.insertBefore(row, home);
   else announce(`${name} is now state ${at} of ${rowsOf(list).length}`);

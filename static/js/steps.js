@@ -1,24 +1,24 @@
 // Serves data-behavior="steps" with [data-step] and [data-said], [data-steps], a form that is sent in steps, and
-// [data-undo-request], a form that takes all of a request back.
-// A change that one request cannot do: request after request, which the reader can stop, go on with and take back.
+// [data-undo-request], a form that undoes all of a request.
+// A bulk change too large for one request: it runs in steps, which the user can stop, continue and undo.
 
 import { bar } from "./choosing.js";
 import { closeSheet } from "./dialogs.js";
 import { marked, newKey } from "./page.js";
 import { ask } from "./server.js";
 
-// Tickets that one request changes.
+// The most tickets that one request changes.
 const MAX_TICKETS = 500;
 const ADDRESS = "/tickets/bulk/step";
 const written = (number) => number.toLocaleString("en-GB");
 
-// Where each step is sent and what with, how many match (null: too many to count), what came of it so far.
+// The address and the values of each step, the number of matches (null: too many to count), and the results so far.
 let run = null;
 let isRunning = false;
 let isStopping = false;
 
 export function watchSteps() {
-  // Before htmx sends the form at once.
+  // In the capture phase, before htmx sends the form as a whole.
   document.addEventListener("submit", onSubmit, true);
   marked("steps").addEventListener("click", ({ target }) => {
     const { step } = target.dataset;
@@ -50,12 +50,12 @@ function onSubmit(event) {
   const sent = new URLSearchParams(new FormData(form, submitter));
   sent.delete("id");
   const verb = { delete: "deleted", top: "moved", bottom: "moved" }[sent.get("action")] ?? "changed";
-  // What was chosen is on its way.
+  // The selection has been sent.
   document.body.dispatchEvent(new CustomEvent("docket:changed", { bubbles: true }));
   begin({ address: ADDRESS, sent, total: numberOf(count), verb });
 }
 
-/** Undo all that the steps of a change did, from the last to the first. */
+/** Undo the steps of a change, last one first. */
 function takeBack(address) {
   if (isRunning) return marked("steps").focus();
   begin({ address: `${address}/step`, sent: new URLSearchParams(), total: null, verb: "undone", isUndo: true });
@@ -68,10 +68,10 @@ function begin(change) {
   marked("steps").focus();
 }
 
-/** "1,234" is a number, "10,000+" is none. */
+/** "1,234" is a number, "10,000+" is not. */
 const numberOf = (text) => (text.endsWith("+") ? null : Number(text.replaceAll(",", "")));
 
-/** Step after step, until the end, a refusal or the reader's wish. */
+/** Run steps until the end, an error, or a stop by the user. */
 async function walk() {
   isRunning = true;
   isStopping = false;
@@ -89,7 +89,7 @@ async function walk() {
   show(isDone ? "Done." : problem || "Stopped.", isDone);
 }
 
-/** Add what came of a step; whether it was the last. */
+/** Add the result of a step. Returns whether it was the last. */
 function add({ changed, skipped, next, beside, total, ...joined }) {
   run.changed += changed;
   run.request = joined.request_id;
@@ -101,12 +101,12 @@ function add({ changed, skipped, next, beside, total, ...joined }) {
   run.sent.set("next", next ?? "");
   run.sent.set("beside", beside ?? "");
   run.sent.set("run", joined.run);
-  // Until here a step is sent again as the same one, since its answer may be all that was lost.
+  // A repeated step keeps its key, as perhaps only its response was lost; an answered one gives it up.
   run.sent.set("idempotency_key", newKey());
   return next === null;
 }
 
-/** Show how far it is; without `end` it goes on. */
+/** Show the progress; without `end` the run goes on. */
 function show(end, isDone) {
   const panel = marked("steps");
   const gauge = panel.querySelector("progress");

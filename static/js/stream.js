@@ -1,6 +1,5 @@
 // Serves data-behavior="thread" with [data-nothing] and [data-run], and fields that others change: [data-by] with [data-value].
-// What others do to a ticket, while one reads it: asks now and then, and never touches what is being
-// written.
+// Live updates of a ticket's page. They never replace what the user is writing.
 
 import { announce, marked } from "./page.js";
 
@@ -25,17 +24,17 @@ function followComment() {
 
 const asks = (one) => one.classList.contains("htmx-request");
 
-/** What a reader is in the middle of: an editor, an open form, an open menu, a press on its way. */
+/** Whether the user is busy here: an editor, an open menu, the focus in a field, or a pending request. */
 function isBusy(place) {
   if ([place, ...place.querySelectorAll("[hx-get], [hx-post]")].some(asks)) return true;
   if (place.matches("[data-editor]") || place.querySelector("[data-editor], details[open]")) return true;
   return place.contains(document.activeElement) && document.activeElement.matches("input, textarea, select");
 }
 
-/** Of further entries, those that are here already are dropped, or take the place of the old. */
+/** Of new entries, those already on the page are dropped, or replace the old ones. */
 function sort(entries) {
   for (const run of entries.querySelectorAll("[data-run]")) {
-    // Of a run that is here in part, its lines come one by one: each stands here once.
+    // If part of a run is on the page, its lines are added one by one, so that none appears twice.
     const lines = [...run.children].filter((one) => one.id);
     if (lines.some((one) => document.getElementById(one.id))) run.replaceWith(...lines);
   }
@@ -53,11 +52,11 @@ function sort(entries) {
   if (entries.children.length) document.querySelector("[data-nothing]")?.remove();
 }
 
-/** Beside an editor: someone else changed the same field. */
+/** Show beside an editor that someone else changed the same field. */
 function tell(editor, fresh) {
   if (!editor.matches("[data-editor]") || !fresh?.dataset.by) return;
   editor.querySelector("[data-theirs]")?.remove();
-  // The editor was opened after the change, or it was taken back.
+  // The editor was opened after the change, or the change was undone.
   if (editor.querySelector("[data-digest]")?.dataset.digest === fresh.dataset.now) return;
   const words = `${fresh.dataset.by} changed this`;
   const value = fresh.querySelector("[data-value]")?.textContent.trim().replace(/^[^:]+:\s*/, "");

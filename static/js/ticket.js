@@ -1,5 +1,5 @@
 // Serves data-behavior="subject", data-behavior="ticket-head", [data-preview], [data-write] and [data-day].
-// The entry of the pages where people write and watch: a ticket, a new one, a bot's review.
+// The entry script of pages with text fields and live updates, such as a ticket's.
 
 import { watchFiles } from "./files.js";
 import { watchMarkdown } from "./markdown.js";
@@ -22,7 +22,7 @@ watchSubject();
 watchCalendars();
 showNeighbors();
 
-/** Write and Preview: two sides of one text field. */
+/** The tabs Write and Preview of a text field. */
 function watchPreviews() {
   document.addEventListener("click", async (event) => {
     const button = event.target.closest("[data-preview], [data-write]");
@@ -42,7 +42,7 @@ function watchPreviews() {
   });
 }
 
-/** The id, title and state of the ticket stay in sight once its head has scrolled away. */
+/** Once the head of the ticket has scrolled away, the header shows its id, title and state. */
 function watchSubject() {
   const [subject, head] = [marked("subject"), marked("ticket-head")];
   if (!subject || !head) return;
@@ -54,7 +54,7 @@ function watchSubject() {
   }).observe(head);
 }
 
-/** A day from the calendar goes into the field beside it, which is what is sent. */
+/** The calendar writes its date into the text field beside it, which is what the form sends. */
 function watchCalendars() {
   document.addEventListener("change", ({ target }) => {
     const field = document.getElementById(target.dataset.day ?? "");

@@ -1,10 +1,10 @@
 // Serves [data-tools], the Markdown toolbar of a text field, with [data-mark], [data-lines] and [data-letter].
-// Marks around the selection or before its lines, by button and by key; once more takes them away.
+// Puts marks around the selection or before its lines, by button or shortcut. A second time removes them.
 
 import { insert } from "./inserting.js";
 import { step } from "./page.js";
 
-// What begins a line of a list.
+// The prefix of a list item.
 const ITEM = /^(- (\[[ x]\] )?)?/;
 
 export function watchTools() {
@@ -12,7 +12,7 @@ export function watchTools() {
     const button = event.target.closest("[data-mark], [data-lines]");
     if (button) use(button);
   });
-  // Before the palette hears of Ctrl+K.
+  // In the capture phase, before the palette handles Ctrl+K.
   addEventListener("keydown", onKey, true);
 }
 
@@ -38,7 +38,7 @@ function use(button) {
   else surround(area, mark);
 }
 
-/** Put a mark around the selection; `~` in it is where that stands. */
+/** Put a mark around the selection; `~` in the mark stands for the selected text. */
 function surround(area, mark) {
   const { value, selectionStart: from, selectionEnd: to } = area;
   const chosen = value.slice(from, to);
@@ -49,7 +49,7 @@ function surround(area, mark) {
     area.setSelectionRange(start, start + chosen.length);
     return;
   }
-  // What takes lines of its own begins after an empty one.
+  // A block mark starts after an empty line.
   if (before.includes("\n") && from && !value.slice(0, from).endsWith("\n\n")) {
     before = (value[from - 1] === "\n" ? "\n" : "\n\n") + before;
   }
@@ -59,7 +59,7 @@ function surround(area, mark) {
   area.setSelectionRange(at, at + (address < 0 ? chosen.length : 3));
 }
 
-/** Begin each line of the selection so, or no more so if all of them did. */
+/** Add a prefix to each selected line, or remove it if all lines have it. */
 function prefix(area, begun) {
   const { value, selectionStart, selectionEnd } = area;
   const from = value.lastIndexOf("\n", selectionStart - 1) + 1;

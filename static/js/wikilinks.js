@@ -1,12 +1,12 @@
 // Serves [data-wikilinks], [data-completes] and [data-finds].
-// Completion in a text field of [[links]], and on tickets of @names and the numbers of tickets: a list
-// box that the field owns (ARIA combobox pattern).
+// Completion of [[links]] in text fields, and on tickets of @names and ticket numbers, as a listbox that the
+// field controls (ARIA combobox pattern).
 
 import { announce } from "./page.js";
 import { insert } from "./inserting.js";
 
 const WAIT = 120;
-// What is being typed: everything behind the last [[ of the line that is not closed; a name; a number.
+// The text to complete: after the last open [[ of the line, after an @, or a ticket number.
 const LINK = /\[\[([^[\]|\n]{0,80})$/;
 const NAME = /(?<![\w@/.-])@([\w.-]{0,40})$/;
 const WORDS = /^(.{2,80})$/;
@@ -20,7 +20,7 @@ export function watchWikilinks() {
   document.addEventListener("htmx:load", (event) => watch(event.detail.elt));
 }
 
-/** The kinds of completion of a field: what is typed, where to ask, what ends what is put in. */
+/** A field's kinds of completion: the pattern, the address to ask, and what follows an inserted value. */
 function kindsOf(area) {
   const { finds } = area.dataset;
   if (finds) return [{ typed: WORDS, address: `/tickets/complete?project=${finds}&q=`, end: "", whole: true }];
@@ -80,7 +80,7 @@ function complete(area) {
     const answer = await fetch(found.address + encodeURIComponent(found.text)).catch(() => null);
     if (!answer?.ok || mine !== asked || !typed()) return;
     const rows = await answer.json();
-    // What is written out in full, in capitals or not, needs no list, and Enter is Enter.
+    // A complete name, whatever its case, needs no list, so Enter stays Enter.
     if (mine !== asked) return;
     const whole = found.whole.toLowerCase();
     if (found.end !== "]]" && rows.some((row) => row.insert.toLowerCase() === whole)) return close();
@@ -120,7 +120,7 @@ function complete(area) {
   });
   area.addEventListener("click", () => (typed() ? ask() : close()));
   area.addEventListener("blur", close);
-  // The press would take the focus from the field before the click comes.
+  // A press would move the focus out of the field before the click arrives.
   list.addEventListener("pointerdown", (event) => event.preventDefault());
   list.addEventListener("click", (event) => {
     const one = event.target.closest("[data-insert]");
@@ -144,7 +144,7 @@ function option(id, row, index) {
   return one;
 }
 
-/** Put the list below the line of the caret: a copy of the text up to there shows where that is. */
+/** Place the list below the caret, whose position comes from a copy of the text before it. */
 function place(area, list) {
   const copy = document.createElement("div");
   const look = getComputedStyle(area);

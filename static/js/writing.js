@@ -1,5 +1,5 @@
 // Serves [data-guarded], the form of a wiki page, with [data-save] and [data-leave].
-// Writing a wiki page: saving by key, and a word before text is lost.
+// The editor of a wiki page: a shortcut to save, and a warning before unsaved text is left.
 
 export function watchWriting() {
   const form = document.querySelector("form[data-guarded]");
@@ -12,7 +12,7 @@ export function watchWriting() {
   });
 }
 
-/** Ask before a page with text that was not saved is left; a draft of it is kept all the same. */
+/** Warn before the page is left with unsaved text. A draft is kept in any case. */
 function guard(form) {
   let leaving = false;
   const first = new Map([...form.elements].map((field) => [field, field.defaultValue]));
@@ -26,7 +26,7 @@ function guard(form) {
     if (event.target.getAttribute("action") === "/logout") leaving = true;
   });
   window.addEventListener("pageshow", () => (leaving = false));
-  // Cancel says it already: nothing is asked twice, and the draft goes.
+  // Cancel means to discard: no warning, and the draft is deleted.
   form.addEventListener("click", (event) => {
     if (!event.target.closest("[data-leave]")) return;
     if (isDirty() && !confirm("Leave without saving? Your changes will be lost.")) {

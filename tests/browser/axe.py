@@ -23,7 +23,7 @@ RULES = {
         name: {"enabled": True} for name in ("landmark-unique", "scrollable-region-focusable")
     },
 }
-# In the dark colours alone are others; all else is judged in the light.
+# In the dark colors alone are others; all else is judged in the light.
 RULES_IN_THE_DARK = {"runOnly": {"type": "rule", "values": list(OF_TEXTS)}}
 JUDGE = Path(__file__).with_name("judge.js").read_text()
 DARK = "matchMedia('(prefers-color-scheme: dark)').matches"
@@ -40,7 +40,7 @@ def load_axe(page: Page) -> None:
 
 def findings(page: Page) -> list[str]:
     """What axe finds, one line each."""
-    # Colours are judged at rest.
+    # Colors are judged at rest.
     page.emulate_media(reduced_motion="reduce")
     load_axe(page)
     is_dark = page.evaluate(DARK)

@@ -43,7 +43,7 @@
   const hasText = (element) => element.matches("a[href], input, select, textarea")
     || [...element.childNodes].some((one) => one.nodeType === Node.TEXT_NODE && one.data.trim());
 
-  // Neither what only screen readers say nor a box to check has colours to read.
+  // Neither what only screen readers say nor a box to check has colors to read.
   for (const element of document.body.querySelectorAll(":not(.said, [type=checkbox])")) {
     if (!hasText(element) || !element.checkVisibility()) continue;
     const [ground, veil] = groundOf(element);

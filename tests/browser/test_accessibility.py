@@ -8,20 +8,20 @@ from tests.browser.browser_page import watch
 from tests.support.forking import FORKED
 from tests.support.serving import serving
 
-COLOURED = """([scheme, where, colour]) => {
+COLORED = """([scheme, where, color]) => {
     const sheet = new CSSStyleSheet();
-    sheet.replaceSync(`@media (prefers-color-scheme: ${scheme}) { ${where} { color: ${colour} } }`);
+    sheet.replaceSync(`@media (prefers-color-scheme: ${scheme}) { ${where} { color: ${color} } }`);
     document.adoptedStyleSheets = [sheet];
 }"""
 
 
-@pytest.mark.parametrize(("scheme", "colour"), [("light", "#ccc"), ("dark", "#444")])
+@pytest.mark.parametrize(("scheme", "color"), [("light", "#ccc"), ("dark", "#444")])
 @pytest.mark.parametrize("where", ["[data-ref=DEMO-6] .ticket-id", ".brand"])
-def test_a_text_without_contrast_in_one_theme_is_found(visitor, where, scheme, colour):
+def test_a_text_without_contrast_in_one_theme_is_found(visitor, where, scheme, color):
     visitor.go("/projects/DEMO/board")
     # What was judged and found good is no reason to pass over what it became.
     assert findings_in_both(visitor.page) == []
-    visitor.page.evaluate(COLOURED, [scheme, where, colour])
+    visitor.page.evaluate(COLORED, [scheme, where, color])
     found = findings_in_both(visitor.page)
     assert found
     assert all(": color-contrast: " in one for one in found)

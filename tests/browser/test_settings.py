@@ -103,7 +103,7 @@ def test_a_finger_drags_a_state_by_its_grip(phone, seeded):
     assert stored(seeded) == STATES
 
 
-def test_a_colour_is_seen_in_both_themes_while_it_is_chosen(wide):
+def test_a_color_is_seen_in_both_themes_while_it_is_chosen(wide):
     wide.go(f"{SETTINGS}/labels")
     form = wide.page.locator("form.add-row", has=wide.page.get_by_label("New label"))
     told = form.locator(".color-told")

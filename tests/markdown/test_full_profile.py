@@ -154,7 +154,7 @@ def test_outside_of_a_table_code_keeps_its_backslash():
     assert shown.count("wikilink") == 1
 
 
-def test_fenced_code_is_coloured_by_classes():
+def test_fenced_code_is_colored_by_classes():
     shown = html("```python\ndef a():\n    return 1\n```")
     assert '<pre tabindex="0"><code>' in shown
     assert '<span class="k">def</span>' in shown

@@ -1,4 +1,4 @@
-"""Style sheets, scripts, colours: versioned addresses, and a start that fails without them."""
+"""Style sheets, scripts, colors: versioned addresses, and a start that fails without them."""
 
 import re
 
@@ -104,7 +104,7 @@ def test_each_style_sheet_is_in_the_layer_of_its_folder():
         assert len(path.read_text().splitlines()) <= 400, path
 
 
-def test_colours_are_classes_of_a_sheet(ada, ticket):
+def test_colors_are_classes_of_a_sheet(ada, ticket):
     text = ada.get("/tickets/OPEN-1").text
     address = re.search(r'href="(/assets/colors/[^"]+)"', text).group(1)
     assert ada.get(address).text == ".c-d1242f{--c:#d1242f}"
@@ -112,7 +112,7 @@ def test_colours_are_classes_of_a_sheet(ada, ticket):
     assert ada.get("/assets/colors/red;}.css").status_code == 404
 
 
-def test_many_colours_make_several_sheets():
-    colours = [{"color": f"#{number:06x}"} for number in range(250)]
-    assert str(color_sheet(colours)).count("<link") == 3
+def test_many_colors_make_several_sheets():
+    colors = [{"color": f"#{number:06x}"} for number in range(250)]
+    assert str(color_sheet(colors)).count("<link") == 3
     assert str(color_sheet([])) == ""

@@ -13,7 +13,7 @@ TEXT = 4.5
 MARK = 3.0
 SIDES = {"light": 0, "dark": 1}
 SURFACES = ("--ground", "--sunken", "--surface", "--raised", "--hover")
-# Colours that text has on any surface.
+# Colors that text has on any surface.
 INKS = ("--ink", "--ink-soft", "--ink-faint", "--accent", "--accent-strong", "--danger", "--warn")
 # Text on a ground of its own.
 ON_FILL = (
@@ -52,7 +52,7 @@ WHITE = (255, 255, 255)
 
 
 def colors() -> dict[str, tuple[str, str]]:
-    """The colours of the sheet that are plain, by name: light and dark."""
+    """The colors of the sheet that are plain, by name: light and dark."""
     found = {}
     for one in tokens():
         sides = re.fullmatch(r"light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)", one.value)
@@ -106,12 +106,12 @@ def test_initials_stand_out_on_every_tone():
     assert [one for one in tones if contrast(WHITE, rgb(one)) < TEXT] == []
 
 
-def test_every_colour_is_a_token_that_is_judged():
+def test_every_color_is_a_token_that_is_judged():
     known = colors()
     judged = {name for front, back, _ in pairs() for name in (front, back)}
     # What only separates, or stands beside what it means.
     assert known.keys() - judged == {"--line", "--line-soft", "--line-strong", "--priority-off"}
-    # No other sheet names a colour, but for the tones of avatars and what stands in for one.
+    # No other sheet names a color, but for the tones of avatars and what stands in for one.
     sheets = [path for path in (STATIC / "css").rglob("*.css") if path != TOKENS]
     raw = [
         f"{path.name}: {line.strip()}"

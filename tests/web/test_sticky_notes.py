@@ -96,7 +96,7 @@ def test_editing_in_place(ada, cast, note, app):
     assert "Third" in ada.get(address, htmx=True).text
 
 
-def test_a_colour_of_a_bot_s_choice_is_kept(ada, cast, app):
+def test_a_color_of_a_bot_s_choice_is_kept(ada, cast, app):
     made = write(cast, "Odd", color="#123ABC")
     editor = ada.get(f"/sticky-notes/{made['id']}/edit").text
     assert 'value="#123ABC" checked' in editor
