@@ -6,6 +6,7 @@ import pytest
 
 from app.core.cache import Cache
 from app.markdown import Profile, parse, render
+from app.markdown.source import MAX_LENGTH
 from tests.markdown.judging import judged
 from tests.support.sizes import every
 from tests.support.timing import processor_seconds
@@ -115,6 +116,28 @@ def test_a_page_takes_under_a_second(pattern):
         lambda number: parse(repeated(pattern, PAGE - number)),
     ):
         assert processor_seconds(work, 1) < 1
+
+
+# Each becomes a paragraph with a tag and many entities, which bleach takes one by one.
+@pytest.mark.parametrize("size", [COMMENT, MAX_LENGTH])
+@pytest.mark.parametrize(
+    ("start", "pattern"),
+    [
+        ("*a* ", "&"),
+        ("*a* ", "'"),
+        ("*a* ", '"'),
+        ("*a* ", "<"),
+        ("http://a/", "&"),
+        ("", "http://a/" + "&" * 190 + " "),
+        ("[a](http://a/", "&"),
+    ],
+)
+def test_a_paragraph_of_entities_takes_under_a_second(start, pattern, size):
+    def work(number):
+        done = render(start + repeated(pattern, size - len(start) - number), Profile.FULL)
+        assert done.error in (None, "TooSlow")
+
+    assert processor_seconds(work, 1) < 1
 
 
 def test_texts_that_mix_patterns():
