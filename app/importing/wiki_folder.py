@@ -34,8 +34,8 @@ BATCH = 25
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*\n", re.DOTALL | re.MULTILINE)
 _ENTRY = re.compile(r"([A-Za-z_][A-Za-z0-9_-]*):[ \t]*(.*)")
-_HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t]*#*$", re.MULTILINE)
-_TITLE_LINE = re.compile(r"\A\s*^#[ \t]+(.+?)[ \t]*#*(?:\n\s*^|\Z)", re.MULTILINE)
+_HEADING = re.compile(r"^#{1,6}[ \t]++(.+)$", re.MULTILINE)
+_TITLE_LINE = re.compile(r"\A\s*^#[ \t]++(.+)(?:\n\s*^|\Z)", re.MULTILINE)
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 # A code span, which stays unchanged, or a link whose target has no blank.
 _SPAN_OR_LINK = re.compile(r"(`+)[^`]*?\1|(?<!!)\[([^\[\]\n]{1,300})\]\(([^()\s]{1,500})\)")
@@ -99,7 +99,7 @@ def _source(name: str, content: str) -> SourceFile:
     content = without_comments(content).lstrip("\n")
     path = name.removesuffix(".md").replace("--", "/")
     heading = _HEADING.search(content)
-    title = fields.get("title") or (heading.group(1) if heading else path.rpartition("/")[2])
+    title = fields.get("title") or (_words(heading) if heading else path.rpartition("/")[2])
     title = title.strip()[: text.NAME_LENGTH] or path
     return SourceFile(
         path=path,
@@ -112,7 +112,12 @@ def _source(name: str, content: str) -> SourceFile:
 def _without_title(content: str, title: str) -> str:
     """The text without a first heading that repeats the title."""
     first = _TITLE_LINE.match(content)
-    return content[first.end() :] if first and first.group(1) == title else content
+    return content[first.end() :] if first and _words(first) == title else content
+
+
+def _words(heading: re.Match[str]) -> str:
+    """The words of a heading, without the signs that close it."""
+    return heading[1].rstrip(" \t").rstrip("#").rstrip(" \t")
 
 
 def _unquoted(value: str) -> str:

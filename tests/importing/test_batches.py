@@ -36,6 +36,14 @@ def test_a_refused_issue_holds_no_other_back(cast, imported, tickets):
         assert len(ok(cast.ada.get(f"/search?q={word}"))["data"]) == hits
 
 
+def test_a_label_that_is_cut_at_a_blank_is_found_again(imported, tickets):
+    # A batch of 50 is written before the labels are read anew.
+    label = "x" * 199 + " tail"
+    report = imported(*(issue(str(number), f"No {number}", (label,)) for number in range(51)))
+    assert (report.created, report.notes) == ({"labels": 1, "stories": 51}, [])
+    assert {row["labels"][0]["name"] for row in tickets().values()} == {"x" * 199}
+
+
 def test_a_batch_that_collides_runs_again(imported, tickets):
     class CollisionError(Exception):
         pass

@@ -1,5 +1,7 @@
 """``flask import github`` against a server that answers as GitHub does."""
 
+import time
+
 import pytest
 
 from tests.importing.github_server import WEB, GitHubServer
@@ -212,3 +214,12 @@ def test_parts_that_a_server_does_not_have_are_left_out(github, run):
     github.issue(2)
     github.faults.extend([None, None, Reply({"message": "Not Found"}, 404)])
     assert run()["made"] == {"stories": 2}
+
+
+def test_blank_lines_in_a_comment_take_no_time(github, run, tickets):
+    github.issue(1)
+    github.issue(2)
+    github.comment(2, "x" + "\n" * 60_000 + "x\n  Duplicate of #1", None)
+    began = time.process_time()
+    assert run()["made"]["relations (duplicates)"] == 1
+    assert time.process_time() - began < 5

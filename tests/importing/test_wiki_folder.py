@@ -1,6 +1,7 @@
 """``flask import-wiki``."""
 
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -124,3 +125,11 @@ def test_webhooks_are_left_in_peace_if_one_says_so(cast: Cast, app, tmp_path: Pa
     write(tmp_path, "quiet.md", "Two")
     run(app, tmp_path)
     assert due() == 1
+
+
+def test_blanks_in_a_heading_take_no_time(cast: Cast, app, tmp_path: Path) -> None:
+    write(tmp_path, "blank.md", f"# a{' ' * 30_000}b ##\n\nText.")
+    began = time.process_time()
+    run(app, tmp_path)
+    assert time.process_time() - began < 5
+    assert pages(cast)["blank"]["title"] == "a"

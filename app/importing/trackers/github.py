@@ -34,7 +34,7 @@ PER_PAGE = 100
 GHOST = "ghost"
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9-]{1,100}/[\w.-]{1,100}")
-_DUPLICATE = re.compile(r"^\s*duplicate of #(\d{1,9})\b", re.IGNORECASE | re.MULTILINE)
+_DUPLICATE = re.compile(r"^[^\S\n]*+duplicate of #(\d{1,9})\b", re.IGNORECASE | re.MULTILINE)
 _CLOSES = re.compile(r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?\s+#(\d{1,9})\b", re.IGNORECASE)
 _REFERENCE = re.compile(r"(?<![\w/#&])([A-Za-z0-9-]{1,100}/[\w.-]{1,100})?#(\d{1,9})\b")
 # Images of the past, which everybody can read.
