@@ -33,14 +33,14 @@ def setting(app):
 
 def _put(settings, name, value):
     object.__setattr__(settings, name, value)
-    # These are derived from others once.
+    # These values are derived from others and cached.
     for derived in ("own_address", "is_https"):
         vars(settings).pop(derived, None)
 
 
 @pytest.fixture
 def device(app, admin):
-    """Ada's passkey, on a device that counts."""
+    """Ada's passkey, on a device with a signature counter."""
     made = Authenticator()
     made.count = 5
     assert add(admin, made).status_code == 201
@@ -50,7 +50,7 @@ def device(app, admin):
 
 @pytest.fixture
 def still(monkeypatch):
-    """A time that stays in the middle of a step."""
+    """A fixed time in the middle of a step."""
     moment = clock.now_ms() // totp.STEP_MS * totp.STEP_MS + 15_000
     for name in ("app.accounts.second_factor", "app.accounts.login"):
         monkeypatch.setattr(f"{name}.now_ms", lambda: moment)
@@ -58,7 +58,7 @@ def still(monkeypatch):
 
 @pytest.fixture
 def phone(still, admin):
-    """Ada's app, after she turned it on; ``codes`` are her recovery codes."""
+    """Ada's authenticator app, after she set it up; ``codes`` are her recovery codes."""
     made = admin.post(TOTP, json={"current_password": PASSWORD})
     assert made.status_code == 200, made.json
     phone = Phone(made.json["secret"])

@@ -1,4 +1,4 @@
-"""What the tests of accounts and bots share: people, bots, the audit log, and parallel callers."""
+"""Helpers of the tests of accounts and bots: people, bots, the audit log, parallel callers."""
 
 import threading
 from collections.abc import Callable
@@ -22,7 +22,7 @@ WEB = {"X-Requested-By": "web"}
 
 
 def set_up(app: Flask, username: str = "ada") -> FlaskClient:
-    """A browser in which the first admin is logged in."""
+    """Create the first admin; return a browser in which she is logged in."""
     client = app.test_client()
     body = {"username": username, "password": PASSWORD}
     answer = client.post(f"{API}/setup/admin", json=body)
@@ -33,7 +33,7 @@ def set_up(app: Flask, username: str = "ada") -> FlaskClient:
 def try_login(
     client: FlaskClient, username: str, password: str = PASSWORD, address: str = "127.0.0.1"
 ) -> TestResponse:
-    """Ask for a login from an address."""
+    """Try to log in from an address."""
     return client.post(
         f"{API}/auth/login",
         json={"username": username, "password": password},
@@ -42,7 +42,7 @@ def try_login(
 
 
 def logged_in(app: Flask, username: str, password: str = PASSWORD) -> FlaskClient:
-    """A browser in which this human is logged in."""
+    """Return a browser in which this human is logged in."""
     client = app.test_client()
     answer = try_login(client, username, password)
     assert answer.status_code == 200, answer.json
@@ -50,7 +50,7 @@ def logged_in(app: Flask, username: str, password: str = PASSWORD) -> FlaskClien
 
 
 def new_human(admin: FlaskClient, username: str, **fields: Any) -> Json:
-    """A human made over REST."""
+    """Create a human over REST."""
     body = {"username": username, "password": PASSWORD, **fields}
     answer = admin.post(f"{API}/users", json=body)
     assert answer.status_code == 201, answer.json
@@ -58,7 +58,7 @@ def new_human(admin: FlaskClient, username: str, **fields: Any) -> Json:
 
 
 def new_bot(admin: FlaskClient, username: str = "bot-test-1", **fields: Any) -> tuple[Json, str]:
-    """A bot made over REST, and its token."""
+    """Create a bot over REST; return it and its token."""
     answer = admin.post(f"{API}/bots", json={"username": username, "mode": "write", **fields})
     assert answer.status_code == 201, answer.json
     made = answer.json or {}
@@ -66,7 +66,7 @@ def new_bot(admin: FlaskClient, username: str = "bot-test-1", **fields: Any) -> 
 
 
 def new_project(admin: FlaskClient, key: str) -> str:
-    """The id of a project made over REST."""
+    """Create a project over REST; return its id."""
     answer = admin.post(f"{API}/projects", json={"key": key, "name": key})
     assert answer.status_code == 201, answer.json
     return str((answer.json or {})["id"])
@@ -78,19 +78,19 @@ def key_of(token: str) -> dict[str, str]:
 
 
 def me_by_key(app: Flask, token: str) -> TestResponse:
-    """Who a token says it is."""
+    """Request the account that a token belongs to."""
     return app.test_client().get(f"{API}/auth/me", headers=key_of(token))
 
 
 def cookie_of(client: FlaskClient) -> str:
-    """The session cookie a browser holds."""
+    """The session cookie of a browser."""
     cookie = client.get_cookie("app_session")
     assert cookie is not None
     return cookie.value
 
 
 def events(app: Flask, *types: str) -> list[AuditEvent]:
-    """The audit events of these types (all, without one), oldest first."""
+    """The audit events of these types (of all types if none is given), oldest first."""
     statement = select(AuditEvent).order_by(AuditEvent.id)
     if types:
         statement = statement.where(AuditEvent.event_type.in_(types))
@@ -111,7 +111,7 @@ def only(app: Flask, event_type: str) -> AuditEvent:
 
 
 def write(app: Flask, statement: Any) -> None:
-    """Change the database behind the application's back."""
+    """Run a statement in the database, bypassing the application."""
     with app.app_context():
         run_write(lambda: session.execute(statement))
 

@@ -1,4 +1,4 @@
-"""Adding a passkey and logging in with it, as browsers do over REST."""
+"""Adding a passkey and logging in with it over REST, as browsers do."""
 
 from tests.accounts.helpers import API, PASSWORD, events
 
@@ -11,7 +11,7 @@ def begin_adding(client, password=PASSWORD):
 
 
 def add(client, device, name="Phone", **changes):
-    """Add a device's passkey; ``changes`` say what goes wrong."""
+    """Add a passkey of a device; ``changes`` make its response wrong."""
     begun = begin_adding(client)
     assert begun.status_code == 200, begun.json
     made = device.make(begun.json["options"], **changes)

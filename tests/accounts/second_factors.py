@@ -10,7 +10,7 @@ WRONG = "000000"
 
 
 class Phone:
-    """An authenticator app whose clock moves on with each code, so that none comes twice."""
+    """An authenticator app whose clock advances with each code, so that no code repeats."""
 
     def __init__(self, secret):
         self.secret = base64.b32decode(secret)

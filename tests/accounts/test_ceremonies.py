@@ -1,4 +1,4 @@
-"""Where passkeys work."""
+"""The addresses at which passkeys work."""
 
 from dataclasses import replace
 from pathlib import Path

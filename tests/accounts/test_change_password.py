@@ -56,7 +56,7 @@ def test_change_is_recorded_without_a_password(app, admin):
     [
         ({"current_password": NEW}, (400, "auth.current_password_invalid")),
         ({"current_password": ""}, (400, "auth.current_password_invalid")),
-        # The current password is judged first.
+        # The current password is checked first.
         ({"current_password": "x", "new_password": "y"}, (400, "auth.current_password_invalid")),
         ({"current_password": "x", "new_password": "x"}, (400, "auth.current_password_invalid")),
         ({"new_password": "a" * 11}, (400, "validation.password_too_short")),
@@ -107,7 +107,7 @@ def test_of_changes_at_once_one_wins_and_its_password_counts(app, admin):
         5, lambda number: change(browsers[number], new_password=f"{NEW} {number}").status_code
     )
     assert answers.count(204) == 1
-    # The others lost their session, or their current password, to the winner.
+    # The winner ended the sessions of the others, or changed their current password.
     assert set(answers) <= {204, 400, 401}
     winner = answers.index(204)
     assert try_login(app.test_client(), "ada", f"{NEW} {winner}").status_code == 200
@@ -142,7 +142,7 @@ def test_wrong_passwords_count_like_logins_and_are_audited(app, admin):
     answer = change(admin)
     assert error(answer) == (429, "rate_limit.exceeded")
     assert int(answer.headers["Retry-After"]) > 0
-    # They are the windows of the login.
+    # The windows are shared with the login.
     assert error(try_login(app.test_client(), "ada")) == (429, "rate_limit.exceeded")
 
 

@@ -1,4 +1,4 @@
-"""Which passwords are guessed first."""
+"""Common passwords, which are guessed first."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The resolution order of credentials and sessions that end by themselves."""
+"""The order in which credentials are resolved, and sessions that expire."""
 
 from dataclasses import replace
 
@@ -28,7 +28,7 @@ STATUS = f"{API}/setup/status"
 
 
 def age(app, **values):
-    """Make every session older than it is."""
+    """Change the columns of every session, to make it look older."""
     write(app, update(UserSession).values(**values))
 
 
@@ -47,7 +47,7 @@ def is_cleared(answer):
     return any(line.startswith("app_session=;") and "Max-Age=0" in line for line in lines)
 
 
-# Each way to carry a credential, or none; what they answer together stands in the table below.
+# Each state of a credential; TABLE has the response to each combination.
 COOKIES = ("none", "valid", "expired", "garbage")
 KEYS = ("none", "valid", "revoked", "garbage")
 TABLE = {
@@ -63,7 +63,7 @@ TABLE = {
 
 @pytest.fixture
 def carrying(app, admin):
-    """A function that makes a caller with these credentials: its client and its headers."""
+    """A function that returns a caller with these credentials: its client and its headers."""
 
     _, valid = new_bot(admin, "bot-test-1")
     bot, revoked = new_bot(admin, "bot-test-2")

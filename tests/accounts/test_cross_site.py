@@ -1,4 +1,4 @@
-"""Requests that another site causes, and addresses that proxies report."""
+"""Requests caused by another site, and addresses reported by proxies."""
 
 import pytest
 from flask import request
@@ -36,7 +36,7 @@ CROSS_SITE = [
     (None, "http://localhost.evil.example", True),
     (None, "null", True),
     (None, "", True),
-    # The first header decides where it is present.
+    # If Sec-Fetch-Site is present, it decides.
     ("same-origin", "http://evil.example", False),
     ("cross-site", OWN, True),
 ]
@@ -58,7 +58,7 @@ WRITES = [
 
 @pytest.fixture
 def written(admin):
-    """A function that asks for a write as a browser on a page of this site does."""
+    """A function that sends a write like a browser on a page of this site."""
     me, (bot, _) = admin.get(ME).json["id"], new_bot(admin)
 
     def write(method, path, body, *site):
@@ -100,7 +100,7 @@ def test_cross_site_reads_keys_and_strangers_are_not_refused(app, admin, site, o
 
 
 def new_bot_project(app, admin, token, headers):
-    """A write by a bot: a ticket in a fresh project."""
+    """A write by a bot: a ticket in a new project."""
     project = admin.post(f"{API}/projects", json={"key": "OPS", "name": "Operations"}).json
     return app.test_client().post(
         f"{API}/projects/{project['id']}/tickets",
@@ -126,7 +126,7 @@ def test_cross_site_request_with_a_dead_cookie_is_refused_too(app, admin, client
         ("https://docket.example", 200),
         ("https://docket.example:444", 403),
         ("http://docket.example", 403),
-        # Not what the request was addressed to.
+        # The address that the request was sent to does not count.
         ("http://localhost", 403),
     ],
 )
@@ -147,7 +147,7 @@ def test_a_request_for_another_host_is_misdirected(client, setting, host, status
     setting("base_url", "https://docket.example")
     answer = client.get(f"{API}/setup/status", headers={"Host": host})
     assert answer.status_code == status
-    # Before anything else: the credential, the address, the method.
+    # The host is checked before the credential, the address and the method.
     for method, path in (("GET", "/nowhere"), ("PUT", f"{API}/tickets"), ("POST", f"{API}/x")):
         refused = client.open(path, method=method, headers={"Host": host, "X-API-Key": "bad"})
         assert (refused.status_code == 421) == (status == 421)
@@ -156,7 +156,7 @@ def test_a_request_for_another_host_is_misdirected(client, setting, host, status
         page = client.get("/login", headers={"Host": host, "Accept": "text/html"})
         assert page.status_code == 421
         assert "ALLOWED_HOSTS" in page.text
-    # Whoever watches over the server knows its address at most.
+    # Health checks accept any host: a monitor may know only the server's address.
     for path in ("/healthz", "/readyz"):
         assert client.get(path, headers={"Host": host}).status_code == 200
 

@@ -1,4 +1,4 @@
-"""Email addresses of people: their form, that they are unique, and who sets them."""
+"""Email addresses of people: their form, their uniqueness, and who may set them."""
 
 import pytest
 
@@ -43,7 +43,7 @@ def test_an_address_is_stored_in_lower_case(typed, stored):
     ],
 )
 def test_what_is_no_address(typed):
-    # A line break at the end is whitespace, like one in front.
+    # A line break at the end counts as whitespace, like one at the beginning.
     if typed.endswith("\r"):
         assert new_email(typed) == "ada@x.org"
         return
@@ -82,7 +82,7 @@ def test_no_two_people_share_one(app, admin):
     ):
         assert error(refused) == (409, "resource.conflict")
         assert details(refused)["field"] == "email"
-    # Those without any are many.
+    # Any number of people may have no address.
     new_human(admin, "carol")
 
 

@@ -1,4 +1,4 @@
-"""Failed credentials on record: one row at once, and one for the rest of its minute."""
+"""Recorded credential failures: one row at once, and one for the rest of the minute."""
 
 from contextlib import suppress
 
@@ -47,7 +47,7 @@ def test_the_first_is_written_at_once_and_the_rest_of_its_minute_as_one(app, cli
 def test_it_is_written_wherever_it_happens_and_in_whichever_lane(app, client, path):
     headers = {"X-API-Key": "garbage"}
     for lane in (lanes.Lane.LOOP, lanes.Lane.POOL):
-        # As the server does, which answers it anew where the first lane does not allow a write.
+        # Like the server, which repeats the request in another lane if the first cannot write.
         with suppress(lanes.LaneRequired):
             assert lanes.run(lane, lambda: client.get(path, headers=headers)).status_code == 401
             break
@@ -57,7 +57,7 @@ def test_it_is_written_wherever_it_happens_and_in_whichever_lane(app, client, pa
 def test_processes_share_a_window(app, client, monkeypatch):
     fail(client)
     for _ in range(3):
-        # As in another process, which has seen nothing.
+        # Like another process, which has counted nothing.
         del app.extensions[failure_windows.EXTENSION]
         fail(client)
     assert len(written(app)) == 1
@@ -81,7 +81,7 @@ def test_addresses_and_prefixes_have_windows_of_their_own(app, client):
         fail(client)
         fail(client, token)
         fail(client, address="192.0.2.8")
-        # Of one network of IPv6.
+        # Two addresses of the same IPv6 network.
         fail(client, address="2001:db8::1")
         fail(client, address="2001:db8::2")
     assert len(written(app)) == 4

@@ -101,7 +101,7 @@ def test_two_browsers_have_two_sessions(app, admin):
 
 @pytest.fixture
 def failures(app, admin):
-    """Each way to fail: username, password, recorded reason, whether the user is named."""
+    """Each way to fail: username, password, recorded reason, whether the user is recorded."""
     new_human(admin, "grace")
     gone = new_human(admin, "gone")
     admin.patch(f"{API}/users/{gone['id']}", json={"is_active": False})
@@ -293,7 +293,7 @@ def test_me_shows_the_actor_of_either_kind(app, admin, client, path):
     [("grace", "grace"), ("correct horse", "<redacted>"), ("P4ss!word", "<redacted>")],
 )
 def test_what_is_no_username_is_not_written_down(app, admin, typed, kept):
-    """People type their password into the wrong field."""
+    """People sometimes type their password into this field."""
     for _ in range(6):
         try_login(app.test_client(), typed)
     told = {

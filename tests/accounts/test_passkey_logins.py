@@ -1,4 +1,4 @@
-"""Logins with passkeys: what is refused, what counts, and what works once."""
+"""Logins with passkeys: what is refused, what is counted, and what works only once."""
 
 from sqlalchemy import select
 
@@ -29,7 +29,7 @@ LOGIN_REFUSED = {
 
 
 def test_what_is_no_right_answer_is_refused(app, admin, device):
-    """One installation for all cases: none may let anybody in or move the counter."""
+    """One installation for all cases: none may log anybody in or move the counter."""
     client = app.test_client()
     for case, changes in LOGIN_REFUSED.items():
         unthrottled(app)
@@ -44,7 +44,7 @@ def test_what_is_no_right_answer_is_refused(app, admin, device):
     unthrottled(app)
     for case, answer in {
         "unknown": log_in(client, stranger),
-        # Its own key under the name of ada's passkey.
+        # A key of its own under the id of ada's passkey.
         "key": log_in(client, stranger, id=device.id),
         "id": log_in(client, device, id=b""),
     }.items():
@@ -81,7 +81,7 @@ def test_a_challenge_works_once(app, admin, device, monkeypatch):
     right = {"state": begun["state"], **device.answer(begun["options"])}
     answers = at_once(3, lambda _: app.test_client().post(LOGIN, json=right).status_code)
     assert sorted(answers) == [200, 401, 401]
-    # Neither does one that was answered wrongly.
+    # A challenge with a wrong response cannot be used again either.
     begun = begin(client)
     device.count += 1
     assert log_in(client, device, begun, flags=PRESENT).status_code == 401
@@ -121,7 +121,7 @@ def test_failures_count_for_the_address_and_not_for_the_person(app, admin, devic
     right = {"state": begun["state"], **device.answer(begun["options"])}
     answer = client.post(LOGIN, json=right, environ_base={"REMOTE_ADDR": "192.0.2.7"})
     assert answer.status_code == 200
-    # Successes do not count.
+    # Successful logins are not counted.
     for _ in range(6):
         device.count += 1
         begun = begin(client)

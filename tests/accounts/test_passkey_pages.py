@@ -22,7 +22,7 @@ def device(app, admin):
 
 
 def answered(client, device, **changes):
-    """The form that the script sends at a login."""
+    """The form that the script submits at a login."""
     begun = begin(client)
     answer = device.answer(begun["options"], **changes)
     return {"state": begun["state"], **{name: value or "" for name, value in answer.items()}}
@@ -127,7 +127,7 @@ def test_it_replaces_the_code_after_a_password(app, admin, device):
         return client.post("/login", data=form)
 
     assert "Use a passkey instead" in first_step().text
-    # Another person's passkey is no second step of ada's.
+    # Another person's passkey is not accepted as ada's second step.
     wrong = second_step(theirs)
     assert (wrong.status_code, "was not accepted" in wrong.text) == (422, True)
     assert "Use a passkey instead" in wrong.text
@@ -138,7 +138,7 @@ def test_it_replaces_the_code_after_a_password(app, admin, device):
     success = events(app, "auth.login.success")[-1]
     assert success.payload == {"username": "ada", "way": "password_and_passkey"}
     assert client.get_cookie("app_login_step") is None
-    # A step that is over is one for passkeys too.
+    # A login step that is over needs the password again, also for passkeys.
     client.set_cookie("app_login_step", "ab" * 40)
     wrong = second_step(device)
     assert (wrong.status_code, "Enter your password again" in wrong.text) == (422, True)
@@ -174,7 +174,7 @@ def test_teammates_reset_codes_and_passkeys_on_the_page_of_people(app, admin, de
         return found and found[1]
 
     assert button() == "Remove passkeys"
-    # What leaves passkeys as they are says so, and no more once there are none.
+    # Actions that leave passkeys in place say so, as long as passkeys can be used.
     assert try_login(app.test_client(), "ada").status_code == 200
 
     def said():
@@ -185,7 +185,7 @@ def test_teammates_reset_codes_and_passkeys_on_the_page_of_people(app, admin, de
         ]
 
     assert said() == [True] * 3
-    # Browsers refuse passkeys at such an address.
+    # Browsers refuse passkeys at an IP address.
     setting("base_url", "http://192.0.2.7")
     assert said() == [False] * 3
     setting("base_url", "http://localhost")
@@ -211,12 +211,12 @@ def test_with_two_factor_on_adding_one_takes_a_code(app, admin):
         answer = admin.post(path, json={"current_password": PASSWORD, **given})
         assert answer.status_code == 422
         assert "The code is incorrect" in answer.text
-        # The script focuses it.
+        # The script focuses this field.
         assert answer.json["error"]["details"]["field"] == "code"
     given = {"current_password": PASSWORD, "code": codes[0]}
     begun = admin.post(path, json=given).json
     made = Authenticator().make(begun["options"])
     sent = {"name": "Phone", "state": begun["state"], **made}
     assert admin.post(f"{API}/users/me/passkeys", json=sent).status_code == 201
-    # It worked once.
+    # A code works once.
     assert admin.post(path, json=given).status_code == 422

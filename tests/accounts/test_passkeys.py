@@ -1,4 +1,4 @@
-"""Passkeys: adding them, keeping them, and losing them."""
+"""Passkeys: adding, keeping, and losing them."""
 
 import pytest
 from sqlalchemy import select, update
@@ -65,7 +65,7 @@ def test_the_browser_is_told_what_is_required(app, admin, device):
     assert options["timeout"] == 300_000
     options = begin(app.test_client())["options"]
     assert (options["rpId"], options["userVerification"]) == ("localhost", "required")
-    # Who asks learns of nobody's passkeys.
+    # The options of a login reveal nobody's passkeys.
     assert "allowCredentials" not in options
 
 
@@ -80,7 +80,7 @@ NEW_REFUSED = {
     "not verified": {"flags": PRESENT},
     "not present": {"flags": VERIFIED},
     "backup": {"flags": PRESENT | VERIFIED | BACKED_UP},
-    # The library knows it, and its signatures are those of ES256.
+    # The library supports this algorithm, and its signatures are those of ES256.
     "algorithm": {"cose": {**OTHER_KEY.cose, 3: -9}},
     "unknown algorithm": {"cose": {**OTHER_KEY.cose, 3: -65000}},
     "no algorithm": {"cose": {1: 2}},
@@ -120,7 +120,7 @@ def test_what_makes_no_passkey_is_refused(app, admin):
         assert error(answer) == (422, "validation.invalid_field"), case
     assert mine(admin) == []
     assert events(app, "user.passkey_added") == []
-    # What was right all the time still works, once.
+    # A correct response to the earlier options still works, but only once.
     assert admin.post(OWN, json=right).status_code == 201
     assert details(admin.post(OWN, json=right)) == {"field": "state", "reason": "over"}
 
@@ -165,7 +165,7 @@ def test_ten_at_most_and_none_twice(app, admin, device):
     assert len(mine(admin)) == 10
     assert error(begin_adding(admin)) == (409, "resource.conflict")
     assert error(admin.post(OWN, json=late)) == (409, "resource.conflict")
-    # Each has its own, and the list goes on page by page.
+    # Each person has their own list, which has pages.
     assert mine(other) == []
     page = admin.get(f"{OWN}?limit=4").json
     assert (len(page["data"]), page["page"]["has_more"]) == (4, True)
@@ -193,7 +193,7 @@ def test_it_logs_in_no_more_once_removed_or_its_owner_is_deactivated(app, admin,
     assert error(other.post(remove, json=body)) == (404, "resource.not_found")
     assert client.post(remove, json=body).status_code == 204
     assert error(client.post(remove, json=body)) == (404, "resource.not_found")
-    # Its sessions end, save the one that removed it.
+    # The sessions of the passkey end, except the one that removed it.
     me = [one.get(f"{API}/auth/me").status_code for one in (client, elsewhere)]
     assert me == [200, 401]
     device.count += 1
@@ -305,7 +305,7 @@ def test_without_logins_of_our_own_or_a_fit_address_there_are_none(app, admin, d
     for address in ("http://tickets.example.org", "https://192.0.2.1", "https://[::1]:8443"):
         setting("base_url", address)
         assert refusals() == {"passkeys_unavailable"}
-    # What is there can still be seen and removed.
+    # Existing passkeys can still be listed and removed.
     assert mine(admin)[0]["id"] == passkey_id
     body = {"current_password": PASSWORD}
     assert admin.post(f"{OWN}/{passkey_id}/remove", json=body).status_code == 204

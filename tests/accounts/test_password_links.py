@@ -180,7 +180,7 @@ def test_it_names_the_address_of_the_settings_whatever_the_host_header(app, admi
 def test_its_address_is_in_no_referrer_and_its_page_holds_no_token(app, admin):
     path = invited(admin)
     page = opened(app.test_client(), path)
-    # No other site learns the address, and its page asks none for anything.
+    # No other site learns the address, and the page requests nothing from other sites.
     assert page.headers["Referrer-Policy"] == "same-origin"
     assert not re.search(r'(href|src|action)="(?!/(?!/)|#)', page.text)
     assert page.headers["Cache-Control"] == "no-store"
@@ -247,7 +247,7 @@ def test_what_ends_it(app, admin, way):
 def test_a_deactivated_person_cannot_use_it_and_gets_none(app, admin):
     grace = new_human(admin, "grace")
     path = path_in(reset(admin, grace))
-    # Behind the back of the rule that ends the link.
+    # Written directly, so that the rule that ends the link does not apply.
     write(app, update(User).where(User.username == "grace").values(is_active=False))
     assert use(app.test_client(), path).status_code == 404
     refused = reset(admin, grace)
@@ -280,7 +280,7 @@ def test_guessing_counts_like_logins_and_is_recorded(app, admin):
         assert guess(client, f"/password/{'x' * 43}", address=address).status_code == 404
     failures = events(app, "auth.password.failure")
     assert [(one.payload, one.actor_kind) for one in failures] == [({}, "system")] * 5
-    # The sixth is not judged, right or wrong, and the windows are those of the login.
+    # The sixth attempt is refused unchecked; the windows are shared with the login.
     for answer in (opened(client, path, address=address), use(client, path, address=address)):
         assert answer.status_code == 429
         assert int(answer.headers["Retry-After"]) > 0

@@ -34,7 +34,7 @@ def disable(client, code, **fields):
 def test_without_one_nothing_changes(app, admin, client):
     assert admin.get(TOTP).json == {"is_enabled": False, "recovery_codes_left": 0}
     assert log_in(client).status_code == 200
-    # A code that nobody asked for is no harm.
+    # A code that is not required does no harm.
     assert log_in(client, WRONG).status_code == 200
 
 

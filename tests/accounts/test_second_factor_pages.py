@@ -10,7 +10,7 @@ pytestmark = pytest.mark.usefixtures("still")
 
 
 class TestPages:
-    """The login page asks for the code in a step of its own."""
+    """The login page asks for the code in a separate step."""
 
     def first_step(self, client, **form):
         return client.post("/login", data={"username": "ada", "password": PASSWORD, **form})

@@ -262,7 +262,7 @@ def test_command_names_what_is_wrong_and_exits_1(app, arguments, message):
 
 def test_command_is_refused_once_a_human_exists(app):
     set_up(app)
-    # Nothing is asked for in vain.
+    # The refusal comes before any prompt.
     result = app.test_cli_runner().invoke(args=["setup-admin"], input="eve\n")
     assert (result.exit_code, result.output) == (
         1,

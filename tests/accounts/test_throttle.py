@@ -24,7 +24,7 @@ MINUTE = 60_000
 
 
 class Clock:
-    """A clock that tests set."""
+    """A clock that tests can set."""
 
     def __init__(self, moment):
         self.moment = moment
@@ -182,7 +182,7 @@ def test_a_site_of_ipv6_has_twenty_attempts_however_many_networks_it_has(app, cl
         fail(client, username=f"nobody-{number}", address=f"2001:db8:1:{number}::1")
     refused(client, username="ada", address="2001:db8:1:ffff::1")
     assert try_login(client, "ada", address="2001:db8:2:1::1").status_code == 200
-    # What the full site is refused makes no rows.
+    # Refused requests of a full site add no rows.
     with app.app_context(), reading():
         rows = session.scalar(select(func.count()).select_from(LoginBucket))
     refused(client, username="bo", address="2001:db8:1:fffe::1")

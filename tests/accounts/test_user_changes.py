@@ -101,7 +101,7 @@ def test_last_active_human_stays_active(app, admin):
     assert details(answer) == {"reason": "invariant_violation"}
     assert admin.get(ME).json["display_name"] == "ada"
     assert event_types(app) == before
-    # Deactivating the one who is inactive already is no change.
+    # Deactivating an inactive person is no change.
     assert admin.patch(f"{USERS}/{grace['id']}", json={"is_active": False}).status_code == 200
 
 

@@ -1,4 +1,4 @@
-"""Changes of tickets, in one call each."""
+"""Changes of tickets in one call each."""
 
 from tests.support.story import ok
 

@@ -1,4 +1,4 @@
-"""tickets.activity.list and projects.activity.list: what happened, for whoever may see it."""
+"""tickets.activity.list and projects.activity.list: what happened, for callers who may see it."""
 
 from app.audit.service import Target, record
 from app.core.actor import SYSTEM
@@ -72,7 +72,7 @@ def test_a_relation_tells_a_fenced_bot_nothing_of_the_other_project(app, cast):
         assert payload["target_display_id"] == shown
         assert payload["target_ticket_id"] == (shown and outside["id"])
         assert payload["source_display_id"] == "FENCED-1"
-    # What is stored stays whole.
+    # The stored event remains complete.
     assert events(app, event_type="ticket.relation_added")[0].payload["target_ticket_id"]
 
 

@@ -37,7 +37,7 @@ COPIED = (
 
 @pytest.fixture
 def browser(cast):
-    """ada's browser: the text of a page."""
+    """A function that opens a page as ada and returns its text."""
 
     def open_(path, status=200, **headers):
         response = cast.ada.call("GET", f"/{path}", headers={"Accept": "text/html", **headers})
@@ -68,7 +68,7 @@ def test_every_event_type_has_its_sentence_for_many():
 
 
 def rows_of(page):
-    """The rows of the log, each as its text."""
+    """The texts of the rows of the log."""
     rows = re.findall(r'<span class="row-main">(.*?)</span>\n', page, re.DOTALL)
     return [" ".join(re.sub(r"<[^>]*>", "", row).split()) for row in rows]
 
@@ -83,7 +83,7 @@ def test_events_of_one_request_are_one_row(cast, browser):
     whole = rows_of(browser(f"/audit?span=all&request_id={request}"))
     assert len(whole) == 6
     assert whole[-1] == "Ada created the project NEW, New"
-    # A filter narrows the row, and what it unfolds.
+    # A filter applies to the row, and to the events that it unfolds.
     narrowed = browser("/audit?event_type=workflow_state.*&actor=ada")
     assert "Ada added 5 states" in rows_of(narrowed)
     assert f"actor=ada&event_type=workflow_state.*&span=all&request_id={request}" in (
@@ -135,7 +135,7 @@ def test_housekeeping_is_one_row_a_day_and_no_news(cast, browser, app):
     ]
     assert "Docket signed checkpoint 1 (events: 7)" in rows
     assert "1 new event" in browser(news)
-    # Whoever asks for them has each of them.
+    # With a filter for them, each one is shown.
     alone = rows_of(browser("/audit?span=all&event_type=system.sweeper_ran"))
     assert len(alone) == 3
 

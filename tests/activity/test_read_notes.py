@@ -16,7 +16,7 @@ from tests.support.story import make_ticket, ok
 
 @pytest.fixture(name="other")
 def _other(app, cast):
-    """Another process on this database: what it notes, this one does not know."""
+    """Another process on this database; this process does not know what it notes."""
 
     def run(work):
         own = app.extensions.pop(read_notes.EXTENSION, None)
@@ -46,10 +46,10 @@ def test_notes_are_stored_in_batches(app, cast, ticket, receipt):
         with reading():
             (row,) = session.scalars(select(BotRead)).all()
         assert row.subject == f"ticket:{ticket['id']}"
-        # What is stored is not stored again.
+        # A stored read is not stored again.
         ok(cast.smith.get("/tickets/OPEN-1"))
         assert not read_notes.notes().pending
-    # It is in the table, whoever asks.
+    # The read is in the table, so every process knows it.
     app.extensions.pop(read_notes.EXTENSION)
     change(cast.smith, "low")
     assert receipt()["ticket"]["status"] == "read"
@@ -59,7 +59,7 @@ def test_what_another_process_may_know_is_unknown(app, cast, ticket, receipt, ot
     other(lambda: ok(cast.smith.get("/tickets/OPEN-1")))
     change(cast.smith, "low")
     assert receipt()["ticket"]["status"] == "unknown"
-    # What this process showed is read all the same.
+    # A read through this process is known all the same.
     ok(cast.smith.get("/tickets/OPEN-1"))
     change(cast.smith, "high")
     assert receipt()["ticket"]["status"] == "read"
@@ -95,7 +95,7 @@ def test_what_a_killed_process_noted_stays_unknown(app, cast, ticket, receipt, o
     change(cast.smith, "low")
     found = receipt()
     assert (found["ticket"]["status"], found["comments"]["status"]) == ("unknown", "unknown")
-    # Of what is new, all is known.
+    # Everything about newer tickets is known.
     make_ticket(cast.ada, cast.open_project)
     comment(cast.ada, "after", "OPEN-2")
     change(cast.smith, "low", "OPEN-2")
@@ -232,7 +232,7 @@ def test_only_the_newest_comments_are_looked_at(app, cast, smith, ticket, receip
 
 
 def test_reads_at_once_are_all_kept(app, cast, ticket, receipt):
-    """Threads note, one stores: nothing gets lost between them."""
+    """Several threads note reads while one stores them: nothing is lost in between."""
     numbers = [make_ticket(cast.ada, cast.open_project)["id"] for _ in range(20)]
     seen = [bot_reads.ticket_seen(one, 5) for one in numbers]
 

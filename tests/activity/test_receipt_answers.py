@@ -1,4 +1,4 @@
-"""Receipts of changes by one process, which others complete with what they had shown the bot."""
+"""Receipts made by one process, which others complete with what they had shown the bot."""
 
 import time
 
@@ -15,7 +15,7 @@ from tests.support.story import events, make_ticket, ok
 
 
 class OtherProcess:
-    """Another process on this database: what it notes, this one does not know."""
+    """Another process on this database; this process does not know what it notes."""
 
     def __init__(self, app):
         self.app = app
@@ -82,14 +82,14 @@ def test_what_it_showed_afterwards_does_not_count(cast, ticket, receipt, other):
     other.get(cast.smith, "/tickets/OPEN-1/comments")
     other.answers()
     assert statuses(receipt()) == ("not_read", "partly_read")
-    # A comment leaves the version as it is: only the time tells.
+    # A comment does not change the version of the ticket, so only the time decides.
     assert statuses(receipt("comment.created")) == ("not_read", "not_read")
 
 
 def test_a_slow_look_at_the_clock_leaves_nothing_unsure(cast, ticket, receipt, other, monkeypatch):
     comment(cast.ada)
     other.get(cast.smith, "/tickets/OPEN-1/comments")
-    # Longer than a fast look takes on a busy machine, and shorter than the slow ones.
+    # Longer than a fast clock query takes on a busy machine, and shorter than the slow ones.
     time.sleep(0.25)
     ok(cast.smith.post("/tickets/OPEN-1/comments", {"body": "Mine"}), 201)
     looks, look = iter((0.5, 0.5, 0)), read_notes.shared_us
@@ -124,7 +124,7 @@ def test_more_comments_than_are_named(cast, ticket, receipt, other):
     other.answers()
     found = receipt()["comments"]
     assert (found["status"], found["count"], found["read_count"]) == ("partly_read", 30, 5)
-    # The list begins with the oldest comment.
+    # The five oldest comments were read; only the newest 20 of the others are named.
     assert [one["id"] for one in found["unread"]] == made[10:]
 
 

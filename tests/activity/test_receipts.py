@@ -1,4 +1,4 @@
-"""A change of a bot has a receipt: what the bot had read of what it changed."""
+"""A change by a bot has a receipt: what the bot had read of the things that it changed."""
 
 import pytest
 
@@ -47,7 +47,7 @@ def test_what_was_read_and_what_came_after(cast, smith, ticket, receipt, over):
     assert found["ticket"]["status"] == "read"
     assert found["ticket"]["read_version"] == found["ticket"]["version"] == ticket["updated_at"]
     assert found["comments"] == {"status": "read", "count": 1, "read_count": 1, "unread": []}
-    # Its own change it knows, that of another it does not.
+    # A bot knows its own change, but not those of others.
     if over == "rest":
         change(cast.smith, "high")
     else:
@@ -88,7 +88,7 @@ READS = {
     "list_tickets": ({}, (False, 0)),
     "list_tickets, with texts": ({"include_body": True}, (True, 0)),
     "get_ticket, with history": ({"ticket": "OPEN-1", "history": True}, (True, 2)),
-    # The second one is longer than an excerpt.
+    # The second comment is longer than an excerpt.
     "get_self": ({}, (False, 1)),
     "search": ({"q": "first"}, (False, 0)),
 }
@@ -182,7 +182,7 @@ def test_one_request_has_one_receipt(cast, smith, ticket, receipt, app):
     found = [receipt(kind) for kind in kinds]
     assert found[0] == found[1] == found[2]
     assert found[0]["comments"]["count"] == 0
-    # The call itself is no change.
+    # The tool call itself is no change.
     assert receipt("bot.tool_invoked") is None
 
 

@@ -1,7 +1,7 @@
-"""Bots read and write at random: every receipt is what a ledger of their clients says.
+"""Bots read and write at random: every receipt matches a ledger of what their clients were shown.
 
-Two processes answer them by turns, store what they noted now and then, and are killed. ``LONG=1``
-has 32 bots on 300 tickets.
+Two processes answer them by turns, sometimes store their notes, and are killed. ``LONG=1`` has 32
+bots on 300 tickets.
 """
 
 import random
@@ -25,21 +25,21 @@ CERTAIN = ("read", "outdated", "partly_read", "not_read")
 
 @dataclass
 class Reader:
-    """A bot, and what its clients know that they were shown."""
+    """A bot, and what its clients were shown."""
 
     caller: Caller
     agent: Agent
     versions: dict[str, str] = field(default_factory=dict)
     comments: set[str] = field(default_factory=set)
     rules: int | None = None
-    # The processes that may hold reads of it, and whether reads of it got lost.
+    # The processes that may hold notes about its reads, and whether such notes were lost.
     processes: set[int] = field(default_factory=set)
     has_lost: bool = False
 
 
 @dataclass
 class World:
-    """What there is, as the answers to writers said."""
+    """The current state, according to responses to writes."""
 
     versions: dict[str, str] = field(default_factory=dict)
     # By ticket: the ids of comments with their authors, in order.
@@ -53,7 +53,7 @@ class Storm:
     def __init__(self, app, cast, monkeypatch):
         self.app, self.ada = app, cast.ada
         self.random = random.Random(20_261_125)
-        # How far the clock of the database is ahead.
+        # How far the database's clock is ahead of the process's, in milliseconds.
         self.late = 0
         monkeypatch.setattr(read_notes, "database_ms", lambda: now_ms() + self.late)
         self.kept = [read_notes.Notes(), read_notes.Notes()]
@@ -69,7 +69,7 @@ class Storm:
             self.world.comments[made["display_id"]] = {}
         self.readers = [self.reader(number) for number in range(BOTS)]
         self.seen = dict.fromkeys((*CERTAIN, "unknown"), 0)
-        # Whether processes answer before a receipt is looked at.
+        # Whether processes answer before a receipt is checked.
         self.answers = False
 
     def reader(self, number):
@@ -82,7 +82,7 @@ class Storm:
         return Reader(caller, Agent(caller))
 
     def serve(self, process):
-        """Which process answers from now on."""
+        """Let this process answer from here on."""
         self.process = process
         self.app.extensions[read_notes.EXTENSION] = self.kept[process]
 
@@ -169,7 +169,7 @@ class Storm:
             read_notes.store_notes()
 
     def end(self, _, __):
-        """The process stops as it should, and another one begins."""
+        """The process stops regularly, and another one begins."""
         with self.app.app_context():
             read_notes.release()
         for reader in self.readers:
@@ -178,7 +178,7 @@ class Storm:
         self.serve(self.process)
 
     def kill(self, _, __):
-        """The process is killed; the other finds that out later."""
+        """Kill the process; the other one notices that later."""
         for reader in self.readers:
             if self.process in reader.processes:
                 reader.processes.discard(self.process)
@@ -191,7 +191,7 @@ class Storm:
             read_notes.store_notes()
 
     def answer(self):
-        """Each process says what it had shown before."""
+        """Let each process say what it had shown before."""
         own = self.process
         for process in range(len(self.kept)):
             self.serve(process)
@@ -291,7 +291,7 @@ class Storm:
         if is_certain:
             assert part == truth
             return
-        # What is said to be known is true all the same; of what was lost, an earlier read is known.
+        # What is reported as known is still true; of lost reads, an earlier one may be reported.
         newest = ("read_version", "read_revision_number")
         for name in newest:
             assert part.get(name) is None or part[name] <= truth[name]
@@ -332,7 +332,7 @@ def test_receipts_of_one_process_are_what_the_ledger_says(storm):
 def test_receipts_are_known_once_processes_have_answered(storm):
     storm.answers = True
     run(storm, WEIGHTS | PROCESSES)
-    # The time that asking PostgreSQL for its clock takes has no order.
+    # Reads during a query for the clock of PostgreSQL cannot be ordered.
     assert storm.seen["unknown"] <= sum(storm.seen.values()) // 50, storm.seen
 
 

@@ -1,4 +1,4 @@
-"""Where an agent works: a server with people and bots, and a client that counts what it costs."""
+"""The workplace of an agent: a server with people and bots, and a client that counts the cost."""
 
 import json
 import time
@@ -20,7 +20,7 @@ BYTES_PER_TOKEN = 3.3
 
 @dataclass
 class Cost:
-    """What a model writes and reads: its calls with their arguments, and the texts of results."""
+    """What a model writes and reads: calls with their arguments, and the texts of results."""
 
     calls: int = 0
     bytes: int = 0
@@ -32,13 +32,13 @@ class Cost:
 
 @dataclass
 class Hand:
-    """One bot with the official client."""
+    """A bot that uses the official client."""
 
     client: Client
     cost: Cost
 
     async def __call__(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """Call a tool; its result, as the text that a model reads."""
+        """Call a tool; return its result, as the text that a model reads."""
         result = await self.client.call_tool(tool, arguments)
         (block,) = result.content
         text = block.text

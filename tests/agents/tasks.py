@@ -16,7 +16,7 @@ REPORT = (
 
 @dataclass(frozen=True)
 class Task:
-    """One task: its words in the guide, and what the agent does; it checks the outcome."""
+    """One task: its words in the guide, and a function that performs it and checks the outcome."""
 
     words: str
     act: Callable[[Desk, Hand], Awaitable[None]]

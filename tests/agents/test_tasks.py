@@ -21,7 +21,7 @@ CLOSE = 0.9
 
 @pytest.fixture
 def costs(migrated_url, tmp_path):
-    """Every task, done one after the other on one server; the cost of each, in order."""
+    """Run every task, one after the other, on one server; return the cost of each, in order."""
     settings = {"DATABASE_URL": migrated_url, "SECRET_KEY": "a secret key, for agents of tests"}
     found = {task.words: Cost() for task in TASKS}
     with serving(tmp_path / "instance", command=FORKED, **settings) as served:

@@ -1,4 +1,4 @@
-"""A log with checkpoints, and all that someone with the database's password may do to it."""
+"""A log with checkpoints, and everything that someone with the database password can do to it."""
 
 import base64
 import json
@@ -23,7 +23,7 @@ from app.jobs.verifying import LogVerdict
 
 
 def event_id_at(moment: int, number: int = 0) -> str:
-    """An id of a time, as a process would have made it."""
+    """A random event id of this time, as a process would create it."""
     digits = f"{moment:012x}7{number:03x}8{random.getrandbits(60):015x}"
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
@@ -49,7 +49,7 @@ def event_at(moment: int, number: int) -> dict[str, Any]:
 
 @dataclass
 class Log:
-    """A log of three days with checkpoints, which someone with the database's password changes."""
+    """A log of three days with checkpoints, and what someone with the database password can run."""
 
     database: Any
     settings: Settings
@@ -76,7 +76,7 @@ class Log:
             )
 
     def run(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Run a statement past the triggers; its parameters are question marks."""
+        """Run a statement, unaffected by the triggers; its parameters are question marks."""
         cursor = self.database.connection.execute(self._for_driver(sql), values)
         return cursor.fetchall() if cursor.description else []
 
@@ -84,7 +84,7 @@ class Log:
         return sql.replace("?", "%s") if self.database.kind == "postgresql" else sql
 
     def put(self, table: str, rows: list[tuple[Any, ...]]) -> None:
-        """Have the table hold these rows and no others."""
+        """Replace all rows of the table."""
         self.run("BEGIN")
         self.run(f"DELETE FROM {table}")
         places = ", ".join("?" for _ in rows[0])
@@ -97,7 +97,7 @@ class Log:
         return self.run(f"SELECT * FROM {table} ORDER BY 1")
 
     def ids(self) -> list[str]:
-        """The ids of events that checkpoints have, oldest first."""
+        """The ids of the events in checkpoints, oldest first."""
         packed = self.run("SELECT entries FROM audit_checkpoints ORDER BY sequence")
         return [entry.event_id for (one,) in packed for entry in checkpoints.entries_of(bytes(one))]
 
@@ -106,7 +106,7 @@ def newest_sequence(log: Log) -> int:
     return int(log.run("SELECT max(sequence) FROM audit_checkpoints")[0][0])
 
 
-# What is done to a log, and what the verdict's first line begins with; None: any.
+# Changes a log; returns how the first line of the verdict must begin, or "" for any.
 Tampering = Callable[[Log, random.Random], str]
 
 TEXTS = ("category", "event_type", "actor_kind", "target_kind")
@@ -190,7 +190,7 @@ def _id_changed(log: Log, dice: random.Random) -> str:
 
 
 def _swapped(log: Log, dice: random.Random) -> str:
-    """Two events change places: their ids and times."""
+    """Exchange two events: their ids and times."""
     first, second = sorted(dice.sample(log.ids(), 2))
     for before, after in ((first, "0" * 8 + first[8:]), (second, first)):
         log.run("UPDATE audit_events SET id = ? WHERE id = ?", after, before)
@@ -258,7 +258,7 @@ def _checkpoint_removed(log: Log, dice: random.Random) -> str:
 
 
 def _rewritten(log: Log, dice: random.Random) -> str:
-    """An event is changed, and everything from its checkpoint on made anew with another key."""
+    """Change an event, and make everything from its checkpoint on again with another key."""
     event_id = dice.choice(log.ids())
     log.run("UPDATE audit_events SET event_type = 'ticket.deleted' WHERE id = ?", event_id)
     first = made_anew(log, event_id, b"another secret key, long enough for it")

@@ -1,4 +1,4 @@
-"""Checkpoints: what they cover, and that nothing of the log changes without their telling it."""
+"""Checkpoints: what they cover, and that they reveal every change of the log."""
 
 import json
 import random
@@ -31,7 +31,7 @@ TABLES = ("audit_events", "audit_checkpoints")
 
 @pytest.fixture
 def empty(app, database, monkeypatch) -> Iterator[Log]:
-    """No event, and checkpoints of ten."""
+    """An empty log, whose checkpoints have at most ten events."""
     monkeypatch.setattr(checkpoints, "MAX_EVENTS", TREE)
     monkeypatch.setattr(checkpointing, "PAUSE_SECONDS", 0)
     log = Log(database, database.settings)
@@ -40,7 +40,7 @@ def empty(app, database, monkeypatch) -> Iterator[Log]:
     log.file.unlink(missing_ok=True)
 
 
-# By kind of database: the rows of the first log that was made, and its file.
+# By kind of database: the rows of the first log, and its file.
 _kept: dict[str, tuple[dict[str, list[tuple[Any, ...]]], bytes]] = {}
 
 
@@ -55,7 +55,7 @@ def log(empty: Log) -> Log:
         return empty
     start = now_ms() - 3 * DAY_MS
     empty.add(*(event_at(start + number * HOUR_MS, number) for number in range(60)))
-    # The seventh has the events of the checkpoints, but for its own.
+    # The events of these six checkpoints alone do not make a seventh.
     assert empty.make() == 6
     tables = {table: empty.stored(table) for table in TABLES}
     _kept[empty.database.kind] = tables, empty.file.read_bytes()
@@ -70,11 +70,11 @@ def test_a_log_without_events_is_good(empty: Log):
 def test_checkpoints_are_chained_and_cover_everything(log: Log):
     found = log.verdict()
     assert (found.wrong, found.checkpoints, found.events) == ([], 6, 60)
-    # Those of the checkpoints themselves wait for another event.
+    # The events of the checkpoints themselves wait until another event is added.
     assert found.uncovered == 6
     told = {"event_type": "webhook.delivery_failed", "payload": {"event_type": EVENT}}
     log.add(event_at(now_ms(), 1) | told)
-    # So does what their deliveries record.
+    # Events about deliveries of checkpoint events wait, too.
     assert log.make() == 0
     log.add(event_at(now_ms(), 2))
     assert log.make() == 1
@@ -105,7 +105,7 @@ def test_events_that_commit_late_are_taken_in(log: Log):
     later = event_at(now_ms() - 10 * HOUR_MS, 8)
     log.add(later)
     assert log.make(is_deep=False) == 0
-    # Once an hour the job looks back over a day.
+    # Once an hour the job looks back over a day for late events.
     assert log.make(is_deep=True) == 1
     assert later["id"] in log.ids()
     assert log.verdict().wrong == []
@@ -144,7 +144,7 @@ def test_a_run_takes_in_what_was_there_when_it_began(app, log: Log):
 
     with app.app_context():
         assert checkpointing.make(log.settings, commit_wait_ms=-1, may_go_on=may_go_on) == 2
-    # What came in meanwhile, and the events of these two checkpoints, wait for the next run.
+    # Events added meanwhile, and those of these two checkpoints, wait for the next run.
     assert len(asked) == 3
 
 
@@ -221,7 +221,7 @@ def test_a_proof_is_checked_by_the_script(log: Log, cast):
     proof = event["proof"]
     told = json.loads(proof["event"])
     assert (told["id"], told["payload"]) == (event_id, event["payload"])
-    # The answer of REST is taken as it is, or the proof in it.
+    # The checker reads the whole REST response, or only the proof in it.
     assert check(event, key).returncode == 0
     good = check(proof, key)
     assert good.returncode == 0, good.stderr

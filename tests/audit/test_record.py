@@ -1,4 +1,4 @@
-"""Recording events: with the change or not at all, append-only, and never beyond its event type."""
+"""Recording events: with the change or not at all, append-only, only with known types and keys."""
 
 import pytest
 from sqlalchemy import text

@@ -1,4 +1,4 @@
-"""The world of each module, which no test changes."""
+"""The world, built once for each module; no test changes it."""
 
 from collections.abc import Iterator
 
@@ -10,13 +10,13 @@ from tests.support.databases import Database, emptied
 
 @pytest.fixture(scope="module")
 def built(database: Database) -> World:
-    """The world; a test that needs an empty database belongs in another module."""
+    """The world of a module; tests that need an empty database belong in another module."""
     return build(emptied(database))
 
 
 @pytest.fixture
 def world(built: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    """The world, to which nothing that is asked is done."""
+    """The world; everything that requests write is rolled back."""
     built.leaks.clear()
     with frozen(monkeypatch):
         yield built

@@ -87,10 +87,10 @@ fenced   ok       ok       ok       ok       ok       ok       ok       ok      
 peeper   ok       ok       ok       ok       ok       ok       ok       ok       ok
 """
 
-# While a person has paused all bots, each of their cells under H,B/W says what scout's say.
+# While a person has paused all bots, each of their cells under H,B/W has the outcome of scout's.
 PAUSED_LIKE = "scout"
 
-# Words planted in each place, and who may read them; whoever is not named here reads none.
+# Words planted in each place, and the only actors who may read them.
 EVERYONE = ("ada", "bo", "smith", "globe", "scout", "fenced", "peeper")
 UNFENCED = ("ada", "bo", "smith", "globe", "scout")
 HUMANS = ("ada", "bo")
@@ -104,7 +104,7 @@ MAY_READ = {
     "global": EVERYONE,
     "personal": ("ada",),
 }
-# Who may meet the ids of what is in a place. The audit log names a personal note by its id alone.
+# Who may see the ids of things in a place. The audit log names a personal note by its id alone.
 SEE_IDS = {
     "own": EVERYONE,
     "deleted": EVERYONE,
@@ -115,8 +115,7 @@ SEE_IDS = {
     "global": EVERYONE,
     "personal": HUMANS,
 }
-# Activity keeps what happened to things that are deleted now: whoever
-# sees the project reads it there.
+# Activity keeps events of deleted things: everyone who sees the project reads them there.
 FEEDS = {"projects.activity.list", "tickets.activity.list"}
 IN_FEEDS = {"deleted": EVERYONE, "xdeleted": UNFENCED}
 
@@ -136,13 +135,13 @@ def _read() -> dict[tuple[str, str, str], str]:
 CELLS = _read()
 ACTORS = tuple(dict.fromkeys(actor for _, actor, _ in CELLS))
 PLACES = tuple(dict.fromkeys(place for _, _, place in CELLS))
-# Who sends statements that no other of them sends: people, a bot of all projects, one of a few.
-# SQLite is asked by everyone; on PostgreSQL the others would meet the same code and statements.
+# Actors whose statements differ: people, a bot of all projects, one of a few. All actors are
+# tested on SQLite; on PostgreSQL the others would run the same code and statements.
 ASKING = {"sqlite": ACTORS, "postgresql": ("ada", "bo", "smith", "fenced")}
 
 
 def places_of(access: str, actor: str, places: Sequence[str]) -> list[str]:
-    """Where to ask: a row of the table that says one word throughout is asked here and nowhere.
+    """The places to test: a row with a single outcome is tested at ``own`` and ``missing`` only.
 
     globe differs from smith on global pages alone.
     """
@@ -155,11 +154,11 @@ def places_of(access: str, actor: str, places: Sequence[str]) -> list[str]:
 def outcome(
     access: str, actor: str, place: str, special: Mapping[str, str] = NONE
 ) -> tuple[int, str, str | None] | None:
-    """What this actor meets there; None is success.
+    """The refusal that this actor gets there; None is success.
 
-    ``special`` are the exceptions of one operation, by "actor place" or "* place": rules of its
-    domain, which come after credentials and the kind of actor. Under "human" stands what a bot
-    reads instead of humans_only.
+    ``special`` has the exceptions of one operation, by "actor place" or "* place": rules of its
+    domain, which apply after credentials and the kind of actor. "human" has what a bot gets
+    instead of humans_only.
     """
     cell = CELLS[access, actor, place]
     if cell in ("login", "bad", "both", "readonly"):
@@ -170,7 +169,7 @@ def outcome(
 
 
 def may_read(actor: str, place: str, operation: str) -> bool:
-    """Whether what this actor is answered may hold the words of that place."""
+    """Whether responses to this actor may contain the words of that place."""
     if operation in FEEDS and actor in IN_FEEDS.get(place, ()):
         return True
     return actor in MAY_READ[place]

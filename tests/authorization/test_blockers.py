@@ -1,8 +1,8 @@
-"""That something blocks a ticket which a bot cannot see is told by ``ready`` alone.
+"""Only ``ready`` reveals that a ticket is blocked by one which a bot cannot see.
 
-Whatever a fenced bot asks is asked before and after a hidden ticket blocks one of its own, in every
-way a person can have it do so. All answers must be the same, but for the lists of what is ready,
-which merely have the ticket no more.
+A fenced bot sends its requests before and after a hidden ticket blocks one of its own, in every way
+in which a person can do that. All responses must be the same, except for the lists of ready
+tickets, from which the ticket disappears.
 """
 
 from itertools import product
@@ -38,7 +38,7 @@ CALLED = [
     ("search", {"q": "wanted"}),
 ]
 CLAIM = {"ticket": "{ticket}", "assignee": "me", "expected_assignee": "none"}
-# What is tried, and undone.
+# Writes that are tried and then rolled back.
 TRIED = [
     ("update_ticket", CLAIM),
     ("transition_ticket", {"ticket": "{ticket}", "state": "In progress"}),
@@ -48,7 +48,7 @@ TRIED = [
 
 
 class Reader:
-    """The fenced bot, and what it can ask about one ticket."""
+    """The fenced bot, and the requests that it can send about one ticket."""
 
     def __init__(self, cast, ticket, monkeypatch):
         self.cast, self.monkeypatch = cast, monkeypatch
@@ -62,7 +62,7 @@ class Reader:
         }
 
     def asks(self):
-        """All answers by what was asked."""
+        """All responses, by request."""
         answers = {}
         for path in ASKED:
             answers[path] = ok(self.cast.fenced.get(path.format(**self.names)))
@@ -82,7 +82,7 @@ class Reader:
         return answers
 
     def feeds(self):
-        """What the feeds say of relations, but for who and when."""
+        """The relation events in the feeds, without their actors and times."""
         paths = (f"/tickets/{self.names['ticket']}", f"/projects/{self.names['project']}")
         rows = [
             row for path in paths for row in ok(self.cast.fenced.get(f"{path}/activity"))["data"]
@@ -110,7 +110,7 @@ def _ticket(cast):
 
 
 def block(cast, hidden, ticket):
-    """A person has the hidden ticket block this one; the relation's id."""
+    """Let a person block this ticket with the hidden one; return the relation's id."""
     body = {"type": "blocks", "target_ticket_id": ticket["id"]}
     return ok(cast.ada.post(f"/tickets/{hidden['id']}/relations", body), 201)["id"]
 
@@ -139,7 +139,7 @@ def test_what_a_hidden_ticket_blocks_is_not_ready_and_looks_as_it_did(
 def test_a_hidden_blocker_that_goes_says_not_that_it_blocked(
     cast, hidden, ticket, monkeypatch, end
 ):
-    """The feed of the end by which it was taken away has the event, and nothing of what it was."""
+    """The feed of the ticket at which the relation was removed has the event without details."""
     reader = Reader(cast, ticket, monkeypatch)
     before = reader.asks()
     relation = block(cast, hidden, ticket)
@@ -160,7 +160,7 @@ def test_how_a_ticket_is_related_to_a_hidden_one_is_told_to_nobody(cast, hidden,
     assert shown["event_type"] == "ticket.relation_added"
     assert (shown["payload"]["type"], shown["payload"]["relation_id"]) == (None, None)
     assert shown["payload"]["source_ticket_id"] == ticket["id"]
-    # Whoever sees both ends reads all of it.
+    # Callers who see both tickets read all of it.
     for caller, path in product(
         (cast.ada, cast.scout), ("/tickets/{ticket}", "/projects/{project}")
     ):

@@ -1,7 +1,7 @@
-"""Nothing is learned from beside the answers: names in bodies, filters, cursors, keys, feeds.
+"""Nothing is revealed by side effects: names in bodies, filters, cursors, keys, feeds.
 
-Where a fenced bot names what it may not see, it must read the very answer that something made up
-would have brought; so each of these asks twice and compares.
+If a fenced bot names something hidden, it must get the same response as for something made up, so
+each of these tests asks twice and compares.
 """
 
 from itertools import product
@@ -15,11 +15,11 @@ FENCED = ("fenced", "peeper")
 
 
 def shown(response, named):
-    """An answer but for the name that was sent."""
+    """The response without the name that was sent."""
     return response.status_code, response.get_data(as_text=True).replace(named, "named")
 
 
-# What bodies name, the field, and what it is called in the world.
+# The request, the field of its body, and the kind of thing in the world that the field names.
 IN_BODIES = [
     ("PATCH", "/tickets/FENCED-1", "parent_ticket_id", "ticket"),
     ("PATCH", "/tickets/FENCED-1", "label_ids", "label"),
@@ -92,7 +92,7 @@ LISTS = [
 
 
 def test_a_cursor_of_ones_betters_widens_nothing(world):
-    """Cursors are portable: each that ada meets, given to a fenced bot, shows only its own."""
+    """Cursors are portable: with any cursor of ada's, a fenced bot gets only its own rows."""
     hub = world.places["global"]["page"]
     for template in LISTS:
         path = template.format(**world.places["own"]).replace("/hub/", f"/{hub}/")
@@ -120,14 +120,14 @@ def _cursors(caller, path):
 
 
 def test_page_by_page_a_bot_meets_no_gap_where_hidden_rows_are(world):
-    """A page is full or the last; fewer rows than asked for would tell of others between."""
+    """Only the last page may have fewer rows than requested: others would reveal hidden rows."""
     for path in ("/tickets", "/wiki/pages", "/projects", "/search?q=zq"):
         whole = walk(world.callers["fenced"], path, 200)
         assert walk(world.callers["fenced"], path, 1) == whole
 
 
 def test_a_tag_of_something_hidden_is_no_oracle(world):
-    """Conditional requests on what cannot be seen are answered as on what is not there."""
+    """Conditional requests for hidden things are answered like those for missing ones."""
     for thing, path in (("ticket", "/tickets/{}"), ("page", "/wiki/pages/{}")):
         hidden = world.places["other"][thing]
         tag = world.callers["ada"].get(path.format(hidden)).headers["ETag"]
@@ -147,7 +147,7 @@ def test_a_tag_of_something_hidden_is_no_oracle(world):
 
 
 def test_the_end_of_a_relation_that_cannot_be_seen_is_nowhere(world):
-    """Not in the list, the ticket's page of MCP, the feed, nor by taking the relation away."""
+    """Not in the list, the ticket over MCP, the feed, nor in a response to its removal."""
     relation = world.places["other"]["relation"]
     agent = Agent(world.callers["fenced"])
     for response in (

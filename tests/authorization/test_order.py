@@ -1,6 +1,6 @@
-"""In which order refusals come.
+"""The order of refusals.
 
-Whoever may not do a thing at all learns that before the form of the request is looked at.
+Callers who may not use an operation at all learn that before their input is checked.
 """
 
 from app.core.actor import Access

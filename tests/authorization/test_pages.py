@@ -17,7 +17,7 @@ from tests.authorization.world import World
 from tests.screenshots.__main__ import PAGES
 
 PAGE = {"Accept": "text/html"}
-# Pages that a browser test opens, or with the template of one that has a picture.
+# Pages without a picture of their own that a browser test opens, or whose template has a picture.
 LOOKED_AT_ELSEWHERE = {
     "passkey_pages.show",
     "tickets_pages.edit_template",
@@ -28,7 +28,7 @@ STRANGERS = ("nobody", "smith", "revoked", "twofold")
 IN_PROJECT = ("own", "other", "dead", "missing")
 ON_TICKET = ("own", "other", "deleted", "dead", "missing")
 
-# What a page is about, and so at which places it is asked for.
+# The subject of each page, which determines the places at which it is requested.
 SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
     "public": (("own",), """
         accounts_pages.login_page accounts_pages.log_in accounts_pages.log_out
@@ -141,7 +141,7 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
         webhooks_pages.edit webhooks_pages.retry webhooks_pages.show webhooks_pages.show_delivery
     """),
 }  # fmt: skip
-# What else variables are called in the world, and values of those that name no thing of it.
+# Names of variables in the world, and values of those that name nothing in it.
 VARIABLES = {"reference": "display_id", "bot_id": "bot", "user_id": "user", "event_id": "event"}
 VALUES = {
     "number": "1",
@@ -151,11 +151,11 @@ VALUES = {
     "names": "x",
     "token": "x",
 }
-# What people meet where the policy alone would say otherwise: of ada and bo, or of both alike.
+# Outcomes for people that differ from the policy: for ada and for bo, or for both.
 LIKE_MISSING = dict.fromkeys(IN_PROJECT, "404") | dict.fromkeys(ON_TICKET, "404")
 NOT_MINE = dict.fromkeys(("own", "other"), "ok 403")
 EXCEPTIONS: dict[str, dict[str, str]] = {
-    # Whose names nothing here bears: another request, a ticket not held, another's view, a change
+    # Their names match nothing here: another request, a ticket not held, another's view, a change
     # of another ticket, a delivery of no webhook, a project or reaction that the form lacks.
     "POST undo_pages.undo_request": LIKE_MISSING,
     "POST undo_pages.undo_request_step": LIKE_MISSING,
@@ -166,7 +166,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "GET passkey_pages.show": {"own": "ok 404"},
     "POST passkey_pages.rename": {"own": "ok 404"},
     "POST passkey_pages.remove": {"own": "ok 404"},
-    # A form without a reaction names none.
+    # The form has no reaction.
     "POST tickets_pages.react": {"own": "404", "other": "404"},
     "POST tickets_pages.share_view": LIKE_MISSING,
     "GET tickets_pages.show_change": {"own": "404", "other": "404"},
@@ -176,46 +176,46 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "POST tickets_pages.preview": LIKE_MISSING,
     "POST tickets_pages.quick_add": LIKE_MISSING,
     "GET tickets_pages.understood": LIKE_MISSING,
-    # A form without a known action is refused before anything is looked up.
+    # A form without a known action is refused before any lookup.
     "POST bots_pages.change": {"missing": "ok"},
     "POST webhooks_pages.act": {"missing": "ok"},
-    # These lead on to an address that is judged itself.
+    # These redirect to an address that is tested itself.
     "GET projects_pages.settings": {"dead": "ok", "missing": "ok"},
     "GET ": {"dead": "ok", "missing": "ok"},
     "GET tickets_pages.short_address": {"deleted": "ok", "dead": "ok", "missing": "ok"},
-    # A page that is open learns that its ticket is gone, and offers to bring it back.
+    # An open page learns that its ticket was deleted, and offers to restore it.
     "GET tickets_pages.live": {"deleted": "ok", "dead": "ok"},
     "POST tickets_pages.restore": {"deleted": "ok"},
-    # What happened to a ticket before it was deleted can be put aside.
+    # Events from before the deletion of a ticket can still be marked as read.
     "POST inbox_pages.read_ticket": {"deleted": "ok", "dead": "ok"},
     "POST inbox_pages.unread_ticket": {"deleted": "ok", "dead": "ok"},
     # Only its author edits a comment.
     "GET tickets_pages.edit_comment": NOT_MINE,
     "POST tickets_pages.save_comment": NOT_MINE,
-    # A page that is not there, or no more, is offered as a new one.
+    # A missing or deleted page is offered as a new one.
     "GET wiki_pages.edit": {"deleted": "ok", "missing": "ok"},
-    # An open editor learns that its page is gone.
+    # An open editor learns that its page was deleted.
     "GET wiki_pages.saved": {"deleted": "ok"},
 }
 
 
 @pytest.fixture
 def world(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
-    """The world with a provider that nobody reaches, so that the pages of sign-on are there."""
+    """The world with an unreachable identity provider, so that the pages of sign-on exist."""
     monkeypatch.setitem(vars(world.app.config["SETTINGS"]), "oidc_issuer", "http://127.0.0.1:9")
     return world
 
 
 def subjects(rule: Rule) -> list[str]:
-    """The kinds of subject under which the table names this page."""
+    """The kinds of subject under which the table lists this page."""
     return [name for name, (_, pages) in SUBJECTS.items() if rule.endpoint in pages.split()]
 
 
 def subject(rule: Rule) -> str:
-    """What the page at this address is about."""
+    """The subject of the page at this address."""
     named = subjects(rule)
     if len(named) == 2:
-        # One view for all and for a project.
+        # The same view serves all projects and a single one.
         return "project" if "key" in rule.arguments else "everything"
     if rule.endpoint.startswith("wiki_pages") and named == ["page"]:
         return "page" if "key" in rule.arguments else "global page"
@@ -223,14 +223,14 @@ def subject(rule: Rule) -> str:
 
 
 def pictured(app: Flask) -> set[str]:
-    """The views of the pages of which ``make screenshots`` takes a picture by their address."""
+    """The views of the pages that ``make screenshots`` opens by their address."""
     adapter = app.url_map.bind("localhost")
     paths = [re.sub(r"{[^}]+}", ids.new_id(), path.split("?")[0]) for path in PAGES.values()]
     return {str(adapter.match(path)[0]) for path in paths if path != PAGES["error"]}
 
 
 def rules(app: Flask) -> list[Rule]:
-    """Every page."""
+    """All routes of pages."""
     return [rule for rule in app.url_map.iter_rules() if not rule.endpoint.startswith("api.")]
 
 
@@ -248,7 +248,7 @@ def address(world: World, rule: Rule, place: str) -> str:
         if name == "key" and "key" not in things:
             things = world.places[{"deleted": "own"}.get(place, place)]
         if name == "key" and "reference" in rule.arguments and place == "missing":
-            # A page that is not there, in a project that is.
+            # A missing page, in an existing project.
             things = world.places["own"]
         return things.get(name) or world.places["missing"].get(name, "nobody")
 
@@ -265,7 +265,7 @@ def kind_of(response: Any) -> str:
 
 
 def expected_of(rule: Rule, method: str, actor: str, place: str) -> str:
-    """What this actor meets on this page."""
+    """The outcome that this actor must get on this page."""
     if actor not in PEOPLE:
         return "login"
     exception = EXCEPTIONS.get(f"{method} {rule.endpoint}", {}).get(place)
@@ -276,9 +276,9 @@ def expected_of(rule: Rule, method: str, actor: str, place: str) -> str:
 
 
 def cases(app: Flask) -> Iterator[tuple[Rule, str, str, str]]:
-    """Each page with each method at each place, for everyone: strangers meet the same anywhere.
+    """Yield each page, method and place for everyone; strangers get the same response anywhere.
 
-    PostgreSQL is asked by ada, and by bo where he meets something else: strangers get no further
+    PostgreSQL is tested with ada, and with bo where his outcome differs: strangers get no further
     than their credentials, and the same statements run for both people.
     """
     on_sqlite = app.config["SETTINGS"].is_sqlite
@@ -316,7 +316,7 @@ def test_every_page_at_every_place_by_everyone(world):
             wrong.append((method, rule.endpoint, actor, place, kind_of(response), expected))
     found = [*wrong, *world.leaks]
     assert not found, "\n".join(map(str, found))
-    # Pictures are what axe judges, and what people look at.
+    # Pages with a picture are judged by axe and looked at by people.
     assert whole - pictured(world.app) == LOOKED_AT_ELSEWHERE
 
 

@@ -1,4 +1,4 @@
-"""While a person has paused all bots, each reads what it read, and writes nothing."""
+"""While a person has paused all bots, each can read as before, and write nothing."""
 
 from itertools import product
 
@@ -16,7 +16,7 @@ WRITE = "H,B/W"
 
 @pytest.fixture(scope="module")
 def built(built: World) -> World:
-    """The world, in which all bots are paused."""
+    """The world with all bots paused."""
     ada = Actor(kind=ActorKind.HUMAN, user_id=built.callers["ada"].user_id, username="ada")
     in_app(built.app, lambda: service.pause_bots(ada))
     return built

@@ -1,4 +1,4 @@
-"""That refusals of bots are audited, and what is refused while all of them are paused."""
+"""Refusals of bots are audited; what is refused while all bots are paused."""
 
 from app.bots import service
 from app.core.actor import Access, Actor, ActorKind

@@ -1,4 +1,4 @@
-"""What is replayed for a key is its actor's own, and is judged as if it were asked anew."""
+"""A replay belongs to the actor of its key, and is authorized as if the request were new."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tests.support.story import ok, refused
 
 
 def test_an_idempotency_key_is_its_actors_own(cast):
-    """Another's key replays nothing, and does not tell that it was used."""
+    """The key of another actor replays nothing, and does not reveal that it was used."""
     body = {"title": "Keyed by smith"}
     key = {"Idempotency-Key": "one key"}
     path = f"/projects/{cast.fenced_project}/tickets"
@@ -24,7 +24,7 @@ def test_an_idempotency_key_is_its_actors_own(cast):
 
 
 def test_a_replay_is_refused_to_whoever_may_no_longer_write(cast):
-    """Credentials and the kind of actor come before the key."""
+    """Credentials and the kind of actor are checked before the key."""
     body, key = {"title": "Keyed"}, {"Idempotency-Key": "one key"}
     path = f"/projects/{cast.open_project}/tickets"
     smith, ada = cast.smith, cast.ada
@@ -63,5 +63,5 @@ def test_a_replay_is_judged_by_the_allowlist_of_now(cast, door):
     again = create()
     assert again.status_code == first.status_code
     assert "Keyed" in again.text
-    # To judge it made nothing.
+    # Authorizing the replay created nothing.
     assert number_of_next() == before + 1

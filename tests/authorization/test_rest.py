@@ -1,4 +1,4 @@
-"""Every REST operation by every actor at every place, judged by the policy; and no word leaks.
+"""Every REST operation by every actor at every place, judged by the policy; no words leak.
 
 The bot ``fenced`` may see the places called own, and nothing at those called other.
 """
@@ -30,17 +30,17 @@ Body = Mapping[str, Any] | Callable[[World, str], Any] | None
 
 @dataclass(frozen=True)
 class Row:
-    """How an operation is asked: at which places, with what, and its exceptions."""
+    """How an operation is called: at which places, with what, and its exceptions."""
 
     places: tuple[str, ...]
     body: Body = None
     query: str = ""
     special: Mapping[str, str] = field(default_factory=dict)
-    # It reads in one unit of work what it wrote in another, so success cannot be rolled back.
+    # It writes in one unit of work and reads in another, so a success cannot be rolled back.
     reads_itself: bool = False
 
 
-# Rules of the domain about who wrote a comment, and whom a bot may make stop watching.
+# Domain rules about the author of a comment, and about whom a bot may make stop watching.
 NOT_MINE = {f"{bot} {place}": "author" for bot in ("smith", "globe", "fenced") for place in
             ("own", "other")}  # fmt: skip
 NOT_MINE["fenced other"] = "fence"
@@ -52,7 +52,7 @@ NO_GLOBAL = {"smith own": "wiki", "fenced own": "wiki"}
 
 
 def states(world: World, place: str) -> Any:
-    """All states of a project that is there, in another order."""
+    """The states of the place's project in reverse order, or a made-up id."""
     project = world.places[place]["project"]
     listed = world.callers["ada"].get(f"/projects/{project}/workflow-states")
     found = [row["id"] for row in listed.json["data"]] if listed.status_code == 200 else []
@@ -60,7 +60,7 @@ def states(world: World, place: str) -> Any:
 
 
 def spare(world: World, place: str) -> Any:
-    """A state of the place's project."""
+    """A state of the place's project, or a made-up id."""
     return {"state_id": world.places[place].get("spare_state", ids.new_id())}
 
 
@@ -70,12 +70,12 @@ def edge(world: World, place: str) -> Any:
 
 
 def conversion(world: World, place: str) -> Any:
-    """A personal note has to be told where it goes."""
+    """A personal note needs a project to go to."""
     return {"project_id": world.places["own"]["project"]} if place == "personal" else {}
 
 
 def connected(world: World, place: str) -> Any:
-    """An integration with a project that is there."""
+    """An integration with an existing project."""
     project = world.places["own"]["project"]
     return {"name": "GitHub", "forge": "github", "project_ids": [project]}
 
@@ -234,12 +234,12 @@ ROWS: dict[str, Row] = {
     "webhooks.deliveries.list": Row(ADMINISTERED),
     "webhooks.deliveries.retry": Row(ADMINISTERED, reads_itself=True),
 }
-# What else the variables of paths are called in the world.
+# Names that variables of paths have in the world.
 VARIABLES = {"slug_or_id": "page", "bot_id": "bot", "actor_id": "bot"}
 
 
 def address(world: World, route: Route, place: str) -> str:
-    """The path of a route at a place; reads name tickets by display id, writes by UUID."""
+    """The path of a route at a place; reads use the display id of tickets, writes the UUID."""
 
     def named(found: re.Match[str]) -> str:
         variable = found[1]
@@ -261,7 +261,7 @@ def verdict(response: Any) -> tuple[int, str, str | None]:
 
 
 def without_names(response: Any, path: str) -> tuple[Any, ...]:
-    """An answer but for what differs in any two: the request's id, and what the path named."""
+    """The response without what always differs: the request id, and names from the path."""
     text = response.get_data().decode(errors="replace")
     for part in filter(None, path.split("/")):
         text = text.replace(f'"{part}"', '"named"')
@@ -271,14 +271,14 @@ def without_names(response: Any, path: str) -> tuple[Any, ...]:
 
 
 def ask(world: World, actor: str, operation: str, place: str) -> tuple[Any, str]:
-    """Ask, and look for what must not be in the answer."""
+    """Send a request, and look for leaks in the response."""
     route, row = ROUTES[operation], ROWS[operation]
     path = address(world, route, place)
     query = row.query or ("limit=200" if route.paginated else "")
     body = row.body(world, place) if callable(row.body) else row.body
     caller = world.callers[actor]
     if caller.session_token:
-        # Logging out takes the cookie away, and is rolled back.
+        # Logging out removes the cookie, but its write is rolled back.
         caller.client.set_cookie("app_session", caller.session_token)
     given = {} if body is None else {"json": body}
     if route.takes_file:
@@ -317,7 +317,7 @@ def test_every_operation_at_every_place_by_everyone(world, database, monkeypatch
         elif verdict(response) != expected:
             wrong.append((operation, actor, place, verdict(response), expected))
         if response.status_code == 404:
-            # What is hidden and what never was look alike, to the last header.
+            # Hidden and missing things must look alike, to the last header.
             missing.setdefault((operation, actor), {})[place] = without_names(response, path)
     different = [where for where, seen in missing.items() if len(set(map(str, seen.values()))) > 1]
     found = [*wrong, *(f"hidden and missing differ: {one}" for one in different), *world.leaks]

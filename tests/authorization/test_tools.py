@@ -36,9 +36,9 @@ NOT_MINE = {
     for place in ("own", "other")
     if (bot, place) != ("fenced", "other")
 }
-# Bots end nobody's watching but their own.
+# A bot can end only its own watching.
 NOT_ME = dict.fromkeys(NOT_MINE, "human")
-# A wiki page's project is named in the body, so one that is not there is no 404.
+# A wiki page's project is named in the body, so a missing one is not a 404.
 IN_BODY = {"* missing": "notfound"}
 TICKET = {"ticket": "{ticket}"}
 
@@ -81,12 +81,12 @@ RESOURCES = {
 
 
 def filled(world: World, place: str, text: str) -> str:
-    """The argument with the names of the place in it."""
+    """The argument with the names of the place filled in."""
     return text.format(**(world.places["missing"] | world.places[place]))
 
 
 def verdict(response: Any) -> tuple[int, str, str | None] | None:
-    """What the policy calls this answer: a refusal of the transport or of the tool, or None."""
+    """The response in terms of the policy: a refusal by the transport or by the tool, or None."""
     content = response.get_json()
     if response.status_code == 401:
         return 401, content["error"]["code"], None
@@ -104,7 +104,7 @@ def verdict(response: Any) -> tuple[int, str, str | None] | None:
 
 
 def ask(world: World, bot: str, method: str, params: dict[str, Any], operation: str) -> Any:
-    """Ask in the name of a bot, and look for what must not be in the answer."""
+    """Send a request as a bot, and look for leaks in the response."""
     agent = Agent(world.callers[bot])
     agent.numbers = iter((1,))
     response = agent.send(method, params)
@@ -113,7 +113,7 @@ def ask(world: World, bot: str, method: str, params: dict[str, Any], operation: 
 
 
 def call(world: World, bot: str, tool: str, place: str) -> Any:
-    """Call a tool at a place."""
+    """Call a tool at a place; return the response and the arguments."""
     arguments = {
         name: filled(world, place, value) if isinstance(value, str) else value
         for name, value in ROWS[tool].arguments.items()
@@ -122,7 +122,7 @@ def call(world: World, bot: str, tool: str, place: str) -> Any:
 
 
 def without_names(response: Any, arguments: Mapping[str, Any]) -> str:
-    """An answer but for what the arguments named."""
+    """The response without the values of the arguments."""
     text = response.get_data(as_text=True)
     for value in arguments.values():
         text = text.replace(str(value), "named")

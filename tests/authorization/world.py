@@ -1,7 +1,7 @@
-"""A world in which every place of the policy holds one of each thing, with a word of its own.
+"""A world in which every place of the policy has one of each thing, with a unique word.
 
-Nothing that is asked of it changes it: ``frozen`` lets every unit of work run to its end, flushed
-and checked by the database, and then rolls it back.
+Requests do not change it: ``frozen`` lets every unit of work run to its end, flushed and checked by
+the database, and then rolls it back.
 """
 
 import io
@@ -54,7 +54,7 @@ PROJECT_OF = {"deleted": "own", "xdeleted": "other"}
 
 @dataclass
 class World:
-    """Everyone, and what there is in each place: ids and names by what a path calls them."""
+    """The actors, and the things in each place: ids and names, by their names in paths."""
 
     app: Flask
     callers: dict[str, Caller]
@@ -81,9 +81,9 @@ class World:
         }
 
     def look_for_leaks(self, actor: str, operation: str, response: TestResponse, sent: str) -> None:
-        """Note each word and id in the answer that this actor may not read there.
+        """Record each word and id in the response that this actor may not read there.
 
-        What the request itself said may come back.
+        A response may repeat what the request said.
         """
         shown = text_of(response) + str(response.headers)
         hidden = [WORDS[place] for place in WORDS if not may_read(actor, place, operation)]
@@ -97,7 +97,7 @@ class World:
 
 
 def text_of(response: TestResponse) -> str:
-    """What an answer says, also where it is packed."""
+    """The text of a response, also if it is in a zip archive."""
     if response.mimetype != "application/zip":
         return response.get_data().decode(errors="replace")
     with zipfile.ZipFile(io.BytesIO(response.data)) as archive:
@@ -105,7 +105,7 @@ def text_of(response: TestResponse) -> str:
 
 
 def furnish(ada: Caller, project: str, word: str, hub: str, everyones: str) -> dict[str, str]:
-    """One of each thing in a project, and the names that paths have for them."""
+    """Create one of each thing in a project; return the values that paths need, by name."""
     path = f"/projects/{project}"
     state = ok(ada.post(f"{path}/workflow-states", {"name": word, "category": "active"}), 201)
     spare = ok(ada.post(f"{path}/workflow-states", {"name": word[::-1], "category": "done"}), 201)
@@ -152,7 +152,7 @@ def furnish(ada: Caller, project: str, word: str, hub: str, everyones: str) -> d
 
 
 def build(app: Flask) -> World:
-    """Make the world by the verbs of ada, as people would."""
+    """Build the world with requests of ada, as people would."""
     cast = make_cast(app)
     ada = cast.ada
     key = {"name": f"{WORDS['other']} project", "description": WORDS["other"]}
@@ -203,10 +203,10 @@ def build(app: Flask) -> World:
         | {"reaction": "thumbs_up"}
     )
     places["own"] |= _administered(app, ada, cast, everyones)
-    # Answers are judged here; checking each against the document too would take twice the time.
+    # Responses are judged here; checking each against the document, too, would take twice the time.
     for caller in callers.values():
         caller.client.__class__ = FlaskClient
-    # Where commits are rolled back each request would write the former anew, and none the latter.
+    # With commits rolled back, every request would record its use again, and never fill the index.
     in_app(app, _record_uses_ahead)
     with app.app_context():
         index.flush(own=False)
@@ -214,14 +214,14 @@ def build(app: Flask) -> World:
 
 
 def _record_uses_ahead() -> None:
-    """For an hour no use of a session or token is due to be recorded."""
+    """Let no use of a session or token be due to be recorded for an hour."""
     later = now_ms() + HOUR_MS
     session.execute(update(UserSession).values(last_seen_at=later))
     session.execute(update(BotToken).values(last_used_at=later, audited_at=later))
 
 
 def _deleted(ada: Caller, project: str, word: str) -> dict[str, str]:
-    """A deleted ticket with a comment, and a deleted page, in a project that lives on."""
+    """A deleted ticket with a comment, and a deleted page, in a project that is not deleted."""
     ticket = {"title": f"{word} title", "body": word}
     ticket = ok(ada.post(f"/projects/{project}/tickets", ticket), 201)
     comment = ok(ada.post(f"/tickets/{ticket['id']}/comments", {"body": word}), 201)
@@ -247,7 +247,7 @@ def _deleted(ada: Caller, project: str, word: str) -> dict[str, str]:
 
 
 def _add_image(ada: Caller, path: str, word: str) -> str:
-    """A small image whose name is the word; its id."""
+    """Add a small image whose name is the word; return its id."""
     with patch.object(images, "encode_image", encoded_before):
         return str(add_file(ada, path, IMAGE, f"{word}.gif")["id"])
 
@@ -264,7 +264,7 @@ def _encoded_image(encode: Callable[[Path, int], Any]) -> tuple[Any, bytes, byte
 def encoded_before(
     source: Path, _most_bytes: int, encode: Callable[[Path, int], Any] = images.encode_image
 ) -> images.EncodedImage:
-    """What the encoder made of the image once: its process takes longer than all else."""
+    """The result of the encoder, made once: starting its process takes longer than all else."""
     made, image, thumbnail = _encoded_image(encode)
     paths = source.with_suffix(".image"), source.with_suffix(".small")
     for path, content in zip(paths, (image, thumbnail), strict=True):
@@ -284,7 +284,7 @@ def _global(ada: Caller, hub: dict[str, Any]) -> dict[str, str]:
 
 
 def _administered(app: Flask, ada: Caller, cast: Cast, ticket: str) -> dict[str, str]:
-    """What only people see: a bot, a webhook, a delivery that failed, an event."""
+    """Things that only people see: a bot, a webhook, a delivery that failed, an event."""
     given = {"url": "https://10.0.0.1/hook", "secret": "x" * 16, "event_types": ["comment.*"]}
     hook = ok(ada.post("/webhooks", given), 201)["id"]
     ok(ada.post(f"/tickets/{ticket}/comments", {"body": "Told"}), 201)
@@ -307,7 +307,7 @@ def _administered(app: Flask, ada: Caller, cast: Cast, ticket: str) -> dict[str,
 
 
 def _passkey(app: Flask, ada: Caller) -> str:
-    """A passkey of ada's."""
+    """Create a passkey of ada's."""
     made = ids.new_id()
     row = Passkey(
         id=made,
@@ -354,7 +354,7 @@ def _callers(app: Flask, cast: Cast, fence: dict[str, list[str]]) -> dict[str, C
 
 @contextmanager
 def frozen(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Whatever is written meanwhile is flushed and then rolled back."""
+    """Flush whatever is written within the block, and then roll it back."""
     with monkeypatch.context() as patched:
         patched.setattr(RootTransaction, "commit", RootTransaction.rollback)
         yield
@@ -362,7 +362,7 @@ def frozen(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @contextmanager
 def thawed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Within ``frozen``: commits are real again, for what reads its own first unit of work."""
+    """Within ``frozen``: commit again, for operations that read their own first unit of work."""
     with monkeypatch.context() as patched:
         patched.delattr(RootTransaction, "commit")
         yield

@@ -1,4 +1,4 @@
-"""Fixtures of the tests of bots: those of accounts."""
+"""The fixtures of accounts, for the tests of bots."""
 
 from tests.accounts.conftest import admin, setting
 

@@ -58,7 +58,7 @@ def test_a_refusal_is_recorded_and_a_known_bot_is_named(app, admin):
     revoke(admin, bot)
     for _ in range(3):
         me_by_key(app, token)
-    # The others of its minute are one row, later.
+    # Further failures of the same minute are recorded later, in one row.
     (event,) = events(app, "auth.bot.failure")
     assert (event.actor_kind, event.actor_user_id) == ("bot", bot["id"])
     assert event.payload["token_prefix"] == token[4:12]

@@ -45,7 +45,7 @@ def test_update_of_the_allowlist(app, admin):
     bot, _ = new_bot(admin)
     path = f"{BOTS}/{bot['id']}"
     assert admin.patch(path, json={"project_ids": [one, two]}).json["project_ids"] == [one, two]
-    # Another order is the same allowlist.
+    # A different order is the same allowlist.
     assert admin.patch(path, json={"project_ids": [two, one]}).json["project_ids"] == [one, two]
     assert admin.patch(path, json={"project_ids": []}).json["project_ids"] == []
     changes = [event.payload["changes"] for event in events(app, "bot.updated")]

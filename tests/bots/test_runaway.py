@@ -1,4 +1,4 @@
-"""A bot that creates too much is paused, and everyone is told."""
+"""A bot that creates too much is paused, and everyone is informed."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from tests.web.conftest import Reader
 
 @pytest.fixture(autouse=True)
 def nothing_counted():
-    """Each test begins with processes that know of no bot."""
+    """Start each test with no counted creations in this process."""
     runaways._unchecked.clear()
 
 
@@ -24,7 +24,7 @@ def limit(cast: Cast, number: int, project: str | None = None) -> None:
 
 
 def create(cast: Cast, count: int, project: str | None = None) -> int:
-    """Create as smith until it is refused; how many tickets were created."""
+    """Create tickets as smith until one is refused; return how many were created."""
     for made in range(count):
         body = {"title": f"Ticket {made}"}
         answer = cast.smith.post(f"/projects/{project or cast.open_project}/tickets", body)
@@ -63,7 +63,7 @@ def test_files_of_tickets_comments_and_pages_count(cast: Cast):
         assert not smith_is_paused(cast)
         add_file(cast.smith, place, place.encode())
     assert smith_is_paused(cast)
-    # Those of others do not, nor those of people.
+    # Files that people add do not count.
     ok(cast.ada.patch(f"/bots/{cast.smith.user_id}", {"is_paused": False}))
     for number in range(5):
         add_file(cast.ada, path, bytes([75 + number]))
@@ -198,7 +198,7 @@ def test_most_writes_ask_nothing(app, cast: Cast):
 
 @pytest.mark.parametrize("processes", [2, 4])
 def test_the_count_holds_over_processes(cast: Cast, monkeypatch, processes):
-    """Each process has counted a while by itself when another one reaches the limit."""
+    """Each process has counted on its own for a while when another one reaches the limit."""
     known = [dict[tuple[str, str], runaways.UncheckedCreations]() for _ in range(processes)]
     limit(cast, 40)
     made = 0
@@ -214,5 +214,5 @@ def test_the_count_holds_over_processes(cast: Cast, monkeypatch, processes):
     for process in range(1, processes):
         create_on(process, 40)
     assert smith_is_paused(cast)
-    # What the others counted by themselves, and the one that makes it too many.
+    # The limit, what the other processes counted on their own, and the one that exceeds it.
     assert 40 < made <= 41 + runaways.TRUSTED_CREATIONS * (processes - 1)

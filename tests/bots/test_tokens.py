@@ -143,7 +143,7 @@ def test_rotations_at_once_leave_one_active_token(app, admin):
 
 @pytest.mark.parametrize("end", ["rotate", "revoke", "deactivate"])
 def test_no_request_that_begins_after_the_answer_gets_in(app, admin, end):
-    """Readers and writers hammer while the credential dies."""
+    """Readers and writers send requests while the credential is revoked."""
     project = new_project(admin, "OPS")
     bot, token = new_bot(admin)
     over, stop = threading.Event(), threading.Event()

@@ -1,8 +1,8 @@
-"""What axe finds on a page: WCAG 2.2 A and AA, in both themes.
+"""Findings of axe on a page: WCAG 2.2 A and AA, in both themes.
 
-Contrast and the size of targets take most of its time, and pages share their components. Texts that
-look alike on the same grounds have one contrast, and targets with the same targets around them
-have room or not. Of either, what was judged and found good is judged on no other page.
+Contrast and target size take most of its time, and pages share their components. Texts of the same
+style on the same backgrounds have the same contrast, and targets with the same neighbors have the
+same room. A text or target that passed once is not judged on other pages.
 """
 
 from pathlib import Path
@@ -11,7 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
 AXE = Axe().axe_script
-# Rules that judge only what looks new, and what they judge.
+# Rules that judge only new looks, and the selectors of what they judge.
 OF_TEXTS = {"color-contrast": "*", "link-in-text-block": "a[href]"}
 OF_TARGETS = {"target-size": "*"}
 RULES = {
@@ -23,24 +23,24 @@ RULES = {
         name: {"enabled": True} for name in ("landmark-unique", "scrollable-region-focusable")
     },
 }
-# In the dark colors alone are others; all else is judged in the light.
+# Only colors differ in the dark theme; everything else is judged in the light one.
 RULES_IN_THE_DARK = {"runOnly": {"type": "rule", "values": list(OF_TEXTS)}}
 JUDGE = Path(__file__).with_name("judge.js").read_text()
 DARK = "matchMedia('(prefers-color-scheme: dark)').matches"
 
-# The looks that this process has judged, which depend on no theme and no page.
+# The looks that passed in this process; they are independent of theme and page.
 _judged: set[str] = set()
 
 
 def load_axe(page: Page) -> None:
-    """Give the page what judges it, unless it has it."""
+    """Load axe into the page, unless it is there."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE)
 
 
 def findings(page: Page) -> list[str]:
-    """What axe finds, one line each."""
-    # Colors are judged at rest.
+    """Return the violations that axe finds, one line each."""
+    # Colors are judged without transitions.
     page.emulate_media(reduced_motion="reduce")
     load_axe(page)
     is_dark = page.evaluate(DARK)
@@ -56,7 +56,7 @@ def findings(page: Page) -> list[str]:
 
 
 def findings_in_both(page: Page) -> list[str]:
-    """What axe finds in the light, and in the dark what differs there."""
+    """Return the violations in the light theme, and those of colors in the dark one."""
     found = []
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)

@@ -1,4 +1,4 @@
-"""A page in a browser, with words for what people do on it, and an eye on the console."""
+"""A page in a browser, with methods for what people do on it; it watches the console."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -9,12 +9,12 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, Route, e
 from tests.browser.seed import Seeded
 from tests.support.serving import until
 
-# The browser and htmx report every answer of 400 and more; tests ask for some of them.
+# The browser and htmx report every response of 400 and more; some tests cause them.
 REPORTED = ("Failed to load resource", "Response Status Error Code")
-# Leaving a page cuts off what it was asking at that moment, and htmx says so.
+# Leaving a page cancels its pending requests, and htmx reports it.
 CUT_OFF = ("htmx:sendAbort", "htmx:afterRequest")
-# The browser leaves the fading between two pages out where the machine is slow, or the next page
-# does not come, and says so. No script of ours asks for it.
+# The browser skips the fade between two pages when the machine is slow or the next page does not
+# come, and reports it. No script of the app requests the fade.
 NO_FADING = ("Transition was aborted because of invalid state", "Transition was skipped")
 
 WIDE = {"width": 1440, "height": 900}
@@ -22,7 +22,7 @@ WIDE = {"width": 1440, "height": 900}
 
 @dataclass
 class BrowserPage:
-    """A page and what went wrong on it."""
+    """A page and the problems it reported."""
 
     page: Page
     base: str
@@ -35,7 +35,7 @@ class BrowserPage:
         assert answer.status == status, f"{path}: {answer.status}"
 
     def arrived(self) -> None:
-        """Wait for the parts that a page asks for once it is there."""
+        """Wait for the parts that a page requests after it has loaded."""
         self.page.evaluate(
             "() => new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))"
         )
@@ -44,11 +44,11 @@ class BrowserPage:
     def intercept(
         self, path: str, handler: Callable[[Route], Any], times: int | None = None
     ) -> None:
-        """Let ``handler`` answer the requests to a path, a glob, from now on."""
+        """Let ``handler`` answer the requests to ``path``, a glob pattern."""
         self.page.route(path, handler, times=times)
         if self.page.url == "about:blank":
             return
-        # An open page may still send a first request past a new rule.
+        # An open page may still send one request past a new rule: wait until a probe is caught.
         held = []
 
         def hold(route: Route) -> None:
@@ -60,7 +60,7 @@ class BrowserPage:
         self.page.unroute("**/healthz")
 
     def ask_for_news(self) -> None:
-        """Ask at once what others did, as a page does that is back on line."""
+        """Poll for news at once, as a page does when it is back online."""
         self.page.evaluate("() => { dispatchEvent(new Event('online')); }")
 
     def column(self, name: str) -> Locator:
@@ -85,7 +85,7 @@ class BrowserPage:
             self.page.keyboard.press(key)
 
     def focused(self) -> str:
-        """What has the focus: its name for those who do not see it, or its text."""
+        """Return the accessible name of the focused element, or else its text."""
         return self.page.evaluate(
             "document.activeElement.getAttribute('aria-label') ?? document.activeElement.innerText"
         )
@@ -95,7 +95,7 @@ class BrowserPage:
         return self.page.evaluate("document.activeElement.closest('[data-ref]').dataset.ref")
 
     def toast(self) -> Locator:
-        """The messages at the edge of the page."""
+        """The toast messages at the edge of the page."""
         return self.page.locator("#toasts .toast")
 
     def overflow(self) -> int:
@@ -106,7 +106,7 @@ class BrowserPage:
 
 
 def watch(page: Page, problems: list[str]) -> None:
-    """Note errors of scripts and refusals of the content policy."""
+    """Record script errors and violations of the content policy."""
 
     def on_error(error: Any) -> None:
         if not str(error).startswith(NO_FADING):
@@ -137,7 +137,7 @@ def _watched_page(context: BrowserContext, seeded: Seeded) -> BrowserPage:
 
 
 def open_page(browser: Browser, seeded: Seeded, **options: Any) -> Iterator[BrowserPage]:
-    """A context of its own, logged in as Ada; fails the test if anything reached the console."""
+    """Open a page in a new context, logged in as Ada; fail if anything reached the console."""
     options.setdefault("viewport", WIDE)
     context = browser.new_context(**options)
     _login(context, seeded)
@@ -149,18 +149,18 @@ def open_page(browser: Browser, seeded: Seeded, **options: Any) -> Iterator[Brow
 
 @dataclass
 class Contexts:
-    """Contexts of a browser that wait for the next page with the same options."""
+    """Idle browser contexts, by the options of their pages."""
 
     browser: Browser
     idle: dict[str, list[BrowserContext]] = field(default_factory=dict)
 
 
 def borrow_page(contexts: Contexts, seeded: Seeded, **options: Any) -> Iterator[BrowserPage]:
-    """As ``open_page``, in a context that other tests had: its cache alone holds what they loaded.
+    """Like ``open_page``, in a context that other tests used: only their cached files remain.
 
-    Loading all scripts and styles anew takes three quarters of the time of a short test. The first
+    Reloading all scripts and styles takes three quarters of the time of a short test. The first
     page of a context stays open and empty: Chromium ends the process of a context without pages.
-    What cannot be taken back, such as a clock, needs ``open_page``.
+    Tests whose effects cannot be reset, such as a fake clock, need ``open_page``.
     """
     options.setdefault("viewport", WIDE)
     idle = contexts.idle.setdefault(repr(sorted(options.items())), [])

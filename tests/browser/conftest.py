@@ -1,8 +1,8 @@
 """A real browser against a real server: what people see and do.
 
-Chromium is found by name. Its headless shell is the same engine without the windows of a desktop,
-and takes half the CPU time. Where there is neither, these tests are skipped, and fail where
-CI=true: a release whose pages nobody opened is not tested.
+Chromium is found by name. Its headless shell is the same engine without desktop windows, and
+takes half the CPU time. If neither is installed, these tests are skipped, or fail with CI=true:
+a release must not be made without opening its pages.
 """
 
 import fcntl
@@ -27,8 +27,8 @@ from tests.support.forking import FORKED
 from tests.support.serving import Served, is_healthy, serving, until
 
 SHELL = "chromium-headless-shell"
-# A page is too short-lived for its scripts to be optimized, which takes more than it saves. The
-# pages of a context share a process: to start one for each takes a quarter of a page's CPU time.
+# A page is too short-lived for optimizing its scripts to pay off. The pages of a context share a
+# process: starting one for each takes a quarter of a page's CPU time.
 ARGUMENTS = [
     "--no-sandbox",
     "--js-flags=--max-optimized-bytecode-size=0",
@@ -75,15 +75,15 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def contexts(browser) -> Contexts:
-    """Contexts that tests have one after the other."""
+    """Contexts that tests use one after the other."""
     return Contexts(browser)
 
 
 @pytest.fixture(scope="session")
 def filled(tmp_path_factory) -> Callable[..., AbstractContextManager[Seeded]]:
-    """Serves an instance filled as for the pictures, a copy each time.
+    """Serve copies of an instance that is filled like the one of the screenshots.
 
-    Filling takes many seconds: the first process that asks does it for all.
+    Filling takes many seconds: the first process that needs it fills it for all.
     """
     base = tmp_path_factory.getbasetemp()
     shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "filled"
@@ -109,9 +109,9 @@ def filled(tmp_path_factory) -> Callable[..., AbstractContextManager[Seeded]]:
 
 @pytest.fixture(scope="session")
 def anew(tmp_path_factory) -> Iterator[Callable[[], Served]]:
-    """Empties the one server of all modules, which takes less than to start another.
+    """Empty the server that all modules share, which is faster than starting another.
 
-    Its worker is replaced, so that nothing is kept in memory of what was there.
+    Its worker is replaced, so that nothing of the old data stays in memory.
     """
     instance = tmp_path_factory.mktemp("browser") / "instance"
     with serving(instance, command=FORKED) as served:
@@ -119,7 +119,7 @@ def anew(tmp_path_factory) -> Iterator[Callable[[], Served]]:
 
         def run() -> Served:
             nonlocal replaced_at
-            # A server whose workers die faster ends.
+            # A server whose workers die more often than this shuts down.
             until(lambda: time.monotonic() - replaced_at > CRASH_SECONDS)
             empty_sqlite(instance / "docket.db")
             (worker,) = served.workers()
@@ -133,7 +133,7 @@ def anew(tmp_path_factory) -> Iterator[Callable[[], Served]]:
 
 @pytest.fixture(scope="module")
 def served(anew) -> Served:
-    """A server on SQLite, which nobody has set up."""
+    """A server on SQLite that has not been set up."""
     return anew()
 
 
@@ -145,37 +145,37 @@ def wide(contexts, seeded) -> Iterator[BrowserPage]:
 
 @pytest.fixture
 def wide_apart(browser, seeded) -> Iterator[BrowserPage]:
-    """Ada on a wide screen in a context that nobody has after her: the clock may be turned."""
+    """Ada on a wide screen in a context that is not used again: its clock may be changed."""
     yield from open_page(browser, seeded)
 
 
 @pytest.fixture(scope="module")
 def visiting(contexts, seeded) -> Iterator[BrowserPage]:
-    """One page for all tests of a module that only look: opening one costs more than a visit."""
+    """One page for all read-only tests of a module: opening one costs more than a visit."""
     yield from borrow_page(contexts, seeded)
 
 
 @pytest.fixture(scope="module")
 def visiting_by_phone(contexts, seeded) -> Iterator[BrowserPage]:
-    """One phone for all tests of a module that only look."""
+    """One phone for all read-only tests of a module."""
     yield from borrow_page(contexts, seeded, **PHONE)
 
 
 @pytest.fixture
 def visitor(visiting) -> Iterator[BrowserPage]:
-    """Ada, who opens pages and changes nothing."""
+    """Ada, who only opens pages."""
     yield from on_one_page(visiting)
 
 
 @pytest.fixture
 def phone_visitor(visiting_by_phone) -> Iterator[BrowserPage]:
-    """Ada, who looks at pages on her phone."""
+    """Ada, who only opens pages, on her phone."""
     visiting_by_phone.page.set_viewport_size(PHONE["viewport"])
     yield from on_one_page(visiting_by_phone)
 
 
 def on_one_page(shared: BrowserPage) -> Iterator[BrowserPage]:
-    """A page that others had before; what reaches the console fails the test it does so in."""
+    """Share a page; whatever reaches the console fails the test in which it does."""
     yield shared
     found = shared.problems.copy()
     shared.problems.clear()
@@ -184,7 +184,7 @@ def on_one_page(shared: BrowserPage) -> Iterator[BrowserPage]:
 
 @pytest.fixture
 def phone(contexts, seeded) -> Iterator[BrowserPage]:
-    """Ada with a phone in her hand."""
+    """Ada on a phone."""
     yield from borrow_page(contexts, seeded, **PHONE)
 
 
@@ -196,5 +196,5 @@ def plain(contexts, seeded) -> Iterator[BrowserPage]:
 
 @pytest.fixture(scope="module")
 def seeded(served):
-    """A set-up server with a project in which work goes on."""
+    """A server with a project in use."""
     return seed(served)

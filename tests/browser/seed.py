@@ -1,4 +1,4 @@
-"""A project with something of everything, made over REST before the browser opens."""
+"""A project with something of everything, created over REST before the browser opens."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,7 +30,7 @@ class Seeded:
         return answer.json if answer.body else None
 
     def ticket(self, title: str, **fields: Any) -> str:
-        """Create a ticket in DEMO; its display id."""
+        """Create a ticket in DEMO and return its display id."""
         path = f"/projects/{self.ids['project']}/tickets"
         return self.call("POST", path, {"title": title, **fields})["display_id"]
 

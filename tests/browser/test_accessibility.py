@@ -1,4 +1,4 @@
-"""What axe is to find, and what stands on no page of its own: what keys open, and the way in."""
+"""What axe must find, and what has no page of its own: overlays that keys open, and the login."""
 
 import pytest
 from playwright.sync_api import expect
@@ -19,13 +19,13 @@ COLORED = """([scheme, where, color]) => {
 @pytest.mark.parametrize("where", ["[data-ref=DEMO-6] .ticket-id", ".brand"])
 def test_a_text_without_contrast_in_one_theme_is_found(visitor, where, scheme, color):
     visitor.go("/projects/DEMO/board")
-    # What was judged and found good is no reason to pass over what it became.
+    # A text that passed is judged again after its color has changed.
     assert findings_in_both(visitor.page) == []
     visitor.page.evaluate(COLORED, [scheme, where, color])
     found = findings_in_both(visitor.page)
     assert found
     assert all(": color-contrast: " in one for one in found)
-    # Nor is what was found bad passed over where it is found again.
+    # A text that failed is judged again, too.
     assert findings_in_both(visitor.page) == found
 
 

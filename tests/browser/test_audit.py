@@ -14,13 +14,13 @@ def row(wide, text):
 
 
 def opened(wide, name):
-    """The menu of a filter, open."""
+    """Open the menu of a filter and return it."""
     wide.page.locator(".audit-filter summary", has_text=name).click()
     return wide.page.locator(".audit-filter[open]")
 
 
 def flask(served, *command):
-    """What a command says, with the instance of a server."""
+    """Run a flask command on a server's instance; return the last word that it prints."""
     instance, log = served.log.with_name("instance"), served.log.with_name("command.log")
     log.unlink(missing_ok=True)
     given = environment(instance, served.port)

@@ -102,7 +102,7 @@ def test_quick_add_says_what_is_wrong(wide):
 
 
 def choose_filter(wide, name: str, value: str) -> None:
-    """Tick a filter in the menu, and close it."""
+    """Check a filter in the menu, and close the menu."""
     wide.page.click(".filter-menu summary")
     wide.page.check(f'.filter-menu [name={name}][value="{value}"]')
     wide.page.click(".filter-menu summary", position={"x": 5, "y": 5})
@@ -167,7 +167,7 @@ def test_a_dropped_card_lands_where_it_will_stand(wide, seeded):
         return [one for one in shown if one in (urgent, low, middle)]
 
     assert order() == [urgent, middle, low]
-    # The card stands there before the server knows.
+    # The card moves before the server has responded.
     expect(wide.page.locator("#announcements")).to_contain_text(f"{middle} moved to In review")
     wide.page.reload()
     assert order() == [urgent, middle, low]

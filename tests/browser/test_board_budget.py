@@ -1,4 +1,4 @@
-"""What the pages of a real project cost: bytes, time to the first paint, shifts, answers."""
+"""What the pages of a real project cost: bytes, time to the first paint, shifts, response times."""
 
 import os
 from collections.abc import Callable
@@ -13,12 +13,12 @@ pytestmark = [pytest.mark.real_data, pytest.mark.quiet]
 SENT_BYTES = 100 * 1024
 FIRST_PAINT_MS = 300
 ANSWER_MS = 100
-# What a filter brings is most of a page: 69 to 79 ms on an ordinary machine.
+# The response to a filter is most of a page: 69 to 79 ms on an ordinary machine.
 FILTERED_MS = 150
 GIVEN_UP_MS = 2000
 SHOWS_FIGURES = "SHOW_FIGURES" in os.environ
 
-# What shifted after it was shown.
+# Elements that shifted after they were shown.
 SHIFTS = """() => new Promise(done => {
     const seen = new PerformanceObserver(list => {
         const nodes = list.getEntries().flatMap(one => one.sources.map(each => each.node));
@@ -35,19 +35,19 @@ PAINT = """() => new Promise(done => {
 
 @pytest.fixture(scope="module")
 def real(filled):
-    """A server with the real issues in a project of their own."""
+    """A server with a project of real issues."""
     with filled() as made:
         yield made
 
 
 @pytest.fixture
 def screen(browser, real):
-    """Ada before the real board, with nothing in the cache of her browser."""
+    """Ada with the browser cache empty."""
     yield from open_page(browser, real)
 
 
 def sent(screen) -> list[int]:
-    """The bytes of each answer from now on, heads and all."""
+    """Collect the sizes of all responses from here on, in bytes, headers included."""
     sizes: list[int] = []
     watch = screen.page.context.new_cdp_session(screen.page)
     watch.send("Network.enable")
@@ -68,10 +68,10 @@ def test_the_board_is_light_and_shifts_nothing(screen, query):
 
 
 def best_of(tries: int, once: Callable[[], float], allowed: float) -> None:
-    """Hold the best to what an ordinary machine is allowed: the others measure what else it does.
+    """Hold the best run to the limit of an ordinary machine: slow runs measure other load, too.
 
-    The first that keeps to it is enough, unless figures are to be shown. Each is held to the speed
-    that the machine had just then, which may change within a second.
+    The first run within the limit is enough, unless SHOW_FIGURES is set. The limit of each run is
+    scaled by the speed of the machine just then, which may change within a second.
     """
     took: list[tuple[float, float]] = []
     while len(took) < tries and (SHOWS_FIGURES or not any(kept_to(allowed, *one) for one in took)):
@@ -116,7 +116,7 @@ def test_a_move_is_seen_at_once(screen):
     best_of(5, once, ANSWER_MS)
 
 
-# Where, what makes it ready, what one does, and what one sees then.
+# The path, the preparation, the action, and the condition that is true once its effect is seen.
 INTERACTIONS = {
     "choosing a row": (
         "/projects/REAL/tickets",

@@ -1,4 +1,4 @@
-"""Lanes, choices for a card, folded columns, views, and the line of quick add."""
+"""Lanes, choices for a card, folded columns, views, and the quick-add line."""
 
 import pytest
 from playwright.sync_api import expect
@@ -18,7 +18,7 @@ def at(wide, reference: str, column: str, lane: str):
 
 
 def carry(wide, reference: str, column: str, lane: str) -> None:
-    """Carry a card to a column of a lane by the mouse."""
+    """Drag a card to a column of a lane with the mouse."""
     wide.card(reference).scroll_into_view_if_needed()
     start = wide.card(reference).bounding_box()
     end = cell(wide, column, lane).bounding_box()
@@ -76,7 +76,7 @@ def test_lanes_by_keys(wide, seeded):
     wide.press("Shift+ArrowUp")
     expect(at(wide, reference, "To do", "Urgent")).to_have_count(1)
     expect(title).to_be_focused()
-    # What came of the move is said when the server has answered.
+    # The result is announced once the server has responded.
     expect(wide.page.locator("#announcements")).to_contain_text(
         f"{reference} moved to To do, Urgent"
     )
@@ -90,12 +90,12 @@ def test_lanes_by_keys(wide, seeded):
         now = seeded.call("GET", f"/tickets/{reference}")
         return (now["priority"], now["state"]["name"]) == ("medium", "In progress")
 
-    # The card is there at once; the server hears of each move after the one before.
+    # The card moves at once; the server receives each move after the one before.
     until(arrived)
 
 
 def test_quick_moves_wait_for_each_other(wide, seeded):
-    """The second says that it saw the card where the first put it."""
+    """The second request says that it saw the card where the first put it."""
     reference = seeded.ticket("In a hurry", state_id=seeded.ids["Backlog"])
     wide.go("/projects/DEMO/board?q=hurry")
     delays = [800, 0]
@@ -252,7 +252,7 @@ def test_the_board_of_all_projects(wide, seeded):
     wide.go("/board")
     drag(wide, reference, "Active")
     expect(wide.card_at("Active", reference)).to_have_count(1)
-    # The card moves at once; the server has it when it says so.
+    # The card moves at once; the toast appears once the server has saved the move.
     expect(wide.toast()).to_contain_text(f"{reference} moved")
     assert seeded.call("GET", f"/tickets/{reference}")["state"]["name"] == "To do"
     wide.card(reference).locator(".card-title").focus()

@@ -22,18 +22,18 @@ ORDER = """([name, wanted]) => {
 
 
 def in_order(wide, *references: str) -> None:
-    """Wait until these cards stand in this order in their column."""
+    """Wait until these cards are in this order in their column."""
     wide.page.wait_for_function(ORDER, arg=[STATE, list(references)])
 
 
 def move(wide, keys: str) -> None:
-    """Press these keys, and wait for the server's answer."""
+    """Press these keys, and wait for the server's response."""
     with wide.page.expect_response("**/move"):
         wide.press(keys)
 
 
 def kept_in_order(wide, *references: str) -> None:
-    """The same, now and after the page is loaded anew."""
+    """Wait until the cards are in this order, and check that it survives a reload."""
     in_order(wide, *references)
     wide.page.reload()
     in_order(wide, *references)

@@ -1,4 +1,4 @@
-"""A bot is made and connected while one looks; its page is asked what the bot may do."""
+"""Creating and connecting a bot, live; its page answers what the bot may do."""
 
 import json
 import re
@@ -17,7 +17,7 @@ def test_the_first_call_arrives_while_one_looks(wide):
     page.fill("#username", "bot-fresh-1")
     page.get_by_label("All projects").check()
     page.get_by_text("bot-fresh-1 can read").wait_for()
-    # What it may do comes while one is about to press.
+    # The summary of its rights arrives before the click, and must not move the button.
     assert button.bounding_box() == before
     button.click()
     page.get_by_text("Waiting for the first MCP call").wait_for()
@@ -32,7 +32,7 @@ def test_the_first_call_arrives_while_one_looks(wide):
     assert requests.post(wide.base + path, json=call, timeout=20).status_code == 200
     connected = page.locator(".notice.good")
     expect(connected).to_contain_text("Connected: get_self", timeout=6000)
-    # One form is shown, for the client chosen.
+    # Only the form of the chosen client is shown.
     expect(page.locator("#mcp-claude")).to_be_visible()
     page.get_by_text("VS Code", exact=True).click()
     expect(page.locator("#mcp-vscode")).to_be_visible()
@@ -42,7 +42,7 @@ def test_the_first_call_arrives_while_one_looks(wide):
         assert address in shown
         assert json.loads(shown)
         assert page.locator(f"#{form} + button").get_attribute("data-copy") == shown
-    # The token is in no address, and gone with the next page.
+    # The token is in no URL, and gone from the next page.
     assert "app_" not in page.url
     wide.go("/bots")
     assert not re.search(r"app_[a-z2-7]{32}", page.content())

@@ -1,4 +1,4 @@
-"""A page that arrives in two pieces, as over a slow line: what is shown of it stays where it is."""
+"""A page that arrives in two pieces, as over a slow line: what is already shown does not move."""
 
 import socket
 import time
@@ -10,13 +10,13 @@ import pytest
 
 from tests.browser.test_board_budget import SHIFTS
 
-# Longer than the browser waits before it shows what it has.
+# Longer than the browser waits before it paints what it has.
 PAUSE_SECONDS = 0.4
 
 
 @pytest.fixture
 def in_pieces(seeded):
-    """The port of a server that sends pages in two pieces, and where it cuts them."""
+    """The port of a server that sends pages in two pieces, and a list of places to cut them at."""
     cuts: list[bytes] = []
 
     def answer(caller: socket.socket) -> None:

@@ -1,4 +1,4 @@
-"""A test finds nothing of those before it in the browser that they share."""
+"""A test finds nothing that earlier tests left in the browser they share."""
 
 from tests.browser.browser_page import borrow_page
 

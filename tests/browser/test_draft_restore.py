@@ -1,4 +1,4 @@
-"""Text that its editor was left with, or that others overtook: it comes back."""
+"""Text whose editor was left, or that others overtook, can be restored."""
 
 import re
 
@@ -12,10 +12,10 @@ KEPT = "Your text is kept as a draft."
 NOTE = re.compile(r"^Draft from \d\d:\d\d")
 
 
-# A test of one of them names it.
+# Tests of only one kind choose it by indirect parametrization.
 @pytest.fixture(params=["description", "comment", "note"])
 def editing(request, wide, seeded):
-    """An editor of each kind, open: its text, how to open it again, and where the text stands."""
+    """An open editor of each kind: its text field, the link that opens it, and its surroundings."""
     page = wide.page
     if request.param == "note":
         made = seeded.call("POST", "/sticky-notes", {"body": "Before"})
@@ -46,7 +46,7 @@ def test_a_text_left_by_escape_is_restored_from_the_message(wide, editing):
     expect(text).to_have_count(0)
     expect(place).to_contain_text("Before")
     expect(wide.toast()).to_contain_text(KEPT)
-    # By key too.
+    # Restoring works by keyboard, too.
     wide.toast().get_by_role("button", name="Restore").focus()
     wide.press("Enter")
     expect(text).to_have_value("All that was typed")
@@ -112,7 +112,7 @@ def test_who_uses_theirs_can_have_the_own_text_back(wide, seeded):
     expect(wide.toast()).to_contain_text(KEPT)
     wide.toast().get_by_role("button", name="Restore").click()
     expect(text).to_have_value("One\n\nTwo by me")
-    # It was begun on the older text, so both changes arrive.
+    # The draft began on the older text, so saving merges both changes.
     place.get_by_role("button", name="Save").click()
     expect(text).to_have_value("One by the bot\n\nTwo by me")
     place.get_by_role("link", name="Keep their version").click()
@@ -123,7 +123,7 @@ def test_who_uses_theirs_can_have_the_own_text_back(wide, seeded):
 
 
 def test_a_draft_of_a_page_that_someone_else_saved_comes_back(wide, seeded):
-    """Title and summary too; from the list in the profile, to the merge of both."""
+    """Title and summary are kept, too; from the list in the profile to the merge of both."""
     page = seeded.call("POST", "/wiki/pages", {"title": "Overtaken", "body": "One\n\nTwo"})
     text, summary = wide.page.locator("#body"), wide.page.locator("#summary")
     wide.page.on("dialog", lambda dialog: dialog.accept())
@@ -138,7 +138,7 @@ def test_a_draft_of_a_page_that_someone_else_saved_comes_back(wide, seeded):
     wide.page.locator("#drafts").get_by_role("link", name="Edit Overtaken").click()
     expect(text).to_have_value("One\n\nTwo by me")
     expect(summary).to_have_value("Why I did it")
-    # Whoever discards it has the page as it is, and saves nothing over it.
+    # The draft is older than the last change: saving shows the merge and overwrites nothing.
     note = wide.page.get_by_text(NOTE)
     expect(note).to_contain_text("from before the last change")
     wide.press("Control+s")
@@ -202,7 +202,7 @@ def test_title_and_description_of_a_new_ticket_are_one_draft(wide):
     expect(text).to_have_value("And a description")
     wide.go("/profile")
     expect(page.locator("#drafts")).to_contain_text("And a description")
-    # Nothing is lost by a problem of another field either.
+    # A validation error of another field loses nothing either.
     wide.go("/tickets/new?project=DEMO")
     page.fill("#parent_ticket_id", "DEMO-999")
     page.get_by_role("button", name="Create ticket").click()
@@ -219,7 +219,7 @@ def test_title_and_description_of_a_new_ticket_are_one_draft(wide):
     wide.go("/tickets/new?project=DEMO")
     expect(title).to_have_value("")
     expect(text).to_have_value("")
-    # And what is discarded goes as one.
+    # Discarding empties all fields together.
     title.fill("Another")
     text.fill("Not wanted")
     page.reload()

@@ -1,4 +1,4 @@
-"""What was written and not sent, as the profile lists it."""
+"""Text that was written and not sent, as the profile lists it."""
 
 import pytest
 from playwright.sync_api import expect
@@ -23,7 +23,7 @@ def test_the_profile_leads_to_unsent_drafts_and_lets_go_of_them(wide, seeded):
     row.get_by_role("link").click()
     expect(wide.page.locator("#comment-body")).to_have_value("Half a thought <b>")
     wide.go("/profile")
-    # By key: the button is said with what it discards, and the focus stays near.
+    # By keyboard: the name of the button says what it discards, and the focus stays near.
     row.get_by_role("button", name="Discard this draft").focus()
     wide.press("Enter")
     expect(rows).to_have_count(1)
@@ -45,7 +45,7 @@ def test_a_reload_after_a_conflict_of_descriptions_loses_neither_text(wide, seed
     wide.page.reload()
     wide.page.click("#edit-body")
     expect(text).to_have_value("One\n\nTwo, by me")
-    # It was begun on an older text: what became of that is shown once more.
+    # The draft began on an older text: saving shows the merged text once more.
     place.get_by_role("button", name="Save").click()
     expect(text).to_have_value("One, by the bot\n\nTwo, by me")
     place.get_by_role("button", name="Save both").click()
@@ -81,7 +81,7 @@ def test_each_conflict_of_a_description_is_decided_by_mouse(wide, overtaken):
 
 
 def test_each_conflict_of_a_description_is_decided_by_key(wide, overtaken):
-    # The first choice comes after what differs, which is folded and scrolled by key.
+    # The differences come before the first choice in tab order: they fold and scroll by keyboard.
     wide.page.get_by_label("Keep both, theirs first").first.focus()
     wide.press("ArrowDown", "Control+Enter")
     expect(wide.page.locator("#ticket-field-body .markdown")).to_contain_text("One by me")
@@ -99,7 +99,7 @@ def test_a_reload_of_a_conflict_loses_no_text(wide, overtaken):
     text = wide.page.locator("#value")
     wide.page.get_by_role("button", name="Edit merged text").click()
     expect(text).to_have_value(KEPT_BOTH)
-    # Not typed in yet, and then to the last letter.
+    # Reload before the first edit of the merged text, and after the last.
     wide.page.reload()
     wide.page.click("#edit-body")
     expect(text).to_have_value("One by me\n\nTwo\n\nThree by me")
@@ -125,14 +125,14 @@ def test_a_conflict_fits_on_a_phone(wide, overtaken):
 
 @pytest.fixture
 def bob(seeded):
-    """Someone else; whether that was so before this test or not."""
+    """A second person, bob, created unless an earlier test did."""
     known = [one["username"] for one in seeded.call("GET", "/users")["data"]]
     if "bob" not in known:
         seeded.call("POST", "/users", {"username": "bob", "password": PASSWORD})
 
 
 def log_in(wide, username):
-    """Someone comes to a tab in which a session ended."""
+    """Log in as ``username`` in a tab whose session ended."""
     wide.page.context.clear_cookies()
     wide.go("/login")
     wide.page.fill("#username", username)

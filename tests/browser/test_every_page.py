@@ -1,4 +1,4 @@
-"""Every page of which there is a picture, with data of all kinds: axe in both themes, a phone."""
+"""Every page that has a picture, with data of all kinds: axe in both themes, and a phone."""
 
 import pytest
 
@@ -7,19 +7,19 @@ from tests.screenshots.__main__ import OPENED, PAGES
 from tests.screenshots.sample import DOORS
 from tests.screenshots.staged import STAGED
 
-# What a narrow screen makes scroll is reached by key.
+# Regions that scroll only on a narrow screen can be reached by keyboard.
 NARROW = """() => axe.run(document, {
     runOnly: { type: "rule", values: ["landmark-unique", "scrollable-region-focusable"] },
     resultTypes: ["violations"],
 }).then(({ violations }) => violations.flatMap(one => one.nodes.map(node => one.id + node.html)))"""
-# What one would press or read first, and cannot see the end of.
+# Controls and headings that are cut off on the right.
 CUT_OFF = """() => [...document.querySelectorAll(
         "main :is(a, button, input, select, textarea, h1)")]
     .filter(one => !one.closest(".board, .filters, .side-nav") && one.checkVisibility())
     .filter(one => one.getBoundingClientRect().right > document.body.clientWidth + 1)
     .map(one => one.outerHTML.slice(0, 120))"""
 STATUS = {"error": 404, "ticket-deleted": 410, "wiki-missing": 404, "ticket-missing": 404}
-# Pages that look like one with a picture, but for a part.
+# Pages that differ only in part from a page with a picture.
 MORE = {
     "board-by-epic": "/projects/DEMO/board?group=epic",
     "board-by-label": "/projects/DEMO/board?group=label",
@@ -54,14 +54,14 @@ def seeded(filled):
 
 @pytest.fixture(scope="module")
 def visiting(visiting):
-    """With axe on every page, which takes less than to send it there."""
+    """A page with axe as an init script, which is faster than sending it to each page."""
     visiting.page.add_init_script(AXE)
     return visiting
 
 
 @pytest.fixture(scope="module")
 def device(visiting):
-    """What shows the same page on another screen."""
+    """A function that shows the same page on another screen."""
     session = visiting.page.context.new_cdp_session(visiting.page)
 
     def show(width, height, *, is_phone):

@@ -1,4 +1,4 @@
-"""Files on a ticket: pasted, chosen, seen large, deleted; and all of it without scripts."""
+"""Files on a ticket: pasted, chosen, viewed in full size, deleted; all also without scripts."""
 
 import os
 import re
@@ -22,7 +22,7 @@ PASTE = """([target, bytes]) => {
 
 
 def keep(page, name):
-    """Keep a picture of the page where one is asked for, to look at it."""
+    """Save a picture of the page in the directory PICTURES, if it is set."""
     folder = os.environ.get("PICTURES")
     if folder:
         page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)

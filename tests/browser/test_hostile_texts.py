@@ -1,4 +1,4 @@
-"""Hostile texts in a real browser: nothing runs, and the content policy has nothing to refuse."""
+"""Hostile texts in a real browser: nothing runs, and nothing violates the content policy."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def parts():
 
 
 def judge(wide):
-    """No dialog opened, no script came in, no element has what only a script would set."""
+    """Check that no script came in, and that no element has what only a script would set."""
     page = wide.page
     page.wait_for_load_state("networkidle")
     inside = page.locator(".markdown")

@@ -1,4 +1,4 @@
-"""Issues come in by a file, all goes out as a zip: by mouse, by keyboard, without script."""
+"""Import from a file and export as a zip: by mouse, by keyboard, without script."""
 
 import zipfile
 
@@ -16,7 +16,7 @@ def press(page, name):
 
 @pytest.fixture
 def issues(tmp_path):
-    """A file that names its titles by a word that nobody would guess."""
+    """A file whose titles contain a unique word."""
     path = tmp_path / "issues.csv"
     path.write_text(CSV.replace("~", tmp_path.name))
     return path
@@ -36,7 +36,7 @@ def test_a_file_is_tried_mapped_and_imported(wide, issues):
     press(page, "Preview")
     expect(page.get_by_role("heading", name="Preview: nothing was imported")).to_be_focused()
     expect(page.locator("#answer tbody tr")).to_have_count(2)
-    # The file is still in its field, and the choice in the form.
+    # The file input keeps its file, and the form its choices.
     expect(page.locator("#column-title")).to_have_value("What")
     with page.expect_download() as download:
         page.click("text=Download report")
@@ -66,7 +66,7 @@ def test_all_of_it_by_keyboard(wide, issues):
     page = wide.page
     wide.go("/import?project=DEMO")
     reach(wide, "Project", "combobox")
-    # A file chooser is the system's own; what comes after it is the page's.
+    # The system draws the file chooser, so the file is set directly; the page does the rest.
     page.set_input_files("#files", issues)
     reach(wide, "Preview")
     wide.press("Enter")

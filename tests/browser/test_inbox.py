@@ -1,4 +1,4 @@
-"""The inbox by keyboard: walk it, read one, open one; the number in the header follows."""
+"""The inbox by keyboard: walk through it, read one, open one; the count in the header follows."""
 
 from contextlib import suppress
 
@@ -33,7 +33,7 @@ def test_the_inbox_by_keyboard(wide, seeded):
     wide.press("Enter")
     expect(wide.page.locator("#news-DEMO-8 [data-mark=unread]")).to_be_visible()
     assert "Mark DEMO-8 as unread" in wide.focused()
-    # Whoever opens a ticket has read its news.
+    # Opening a ticket marks its news as read.
     wide.press("j", "j", "Enter")
     wide.page.wait_for_url("**/tickets/DEMO-7")
     expect(wide.page.locator(".inbox-count")).to_have_text("1")
@@ -89,7 +89,7 @@ def test_a_question_is_unfolded_and_replied_to(wide, seeded):
 
 
 def ask_ada(seeded, title, words="Which one, @ada?"):
-    """A ticket on which the bot asks Ada, without handing it over."""
+    """Create a ticket on which the bot asks Ada, without handing it over."""
     reference = seeded.ticket(title)
     seeded.call("POST", f"/tickets/{reference}/comments", {"body": words}, as_bot=True)
     return reference
@@ -153,11 +153,11 @@ def test_notifications_are_turned_on_for_a_browser(wide_apart, seeded):
     expect(wide.page.get_by_role("button", name="Turn off notifications")).to_be_visible()
     reference = seeded.ticket("Held", assignee_user_id=seeded.ids["ada"])
     seeded.call("POST", f"/tickets/{reference}/comments", {"body": "Done."}, as_bot=True)
-    # Any page asks for it.
+    # Every page polls for notifications.
     wide.go("/projects")
     shown = []
     for _ in range(10):
-        # Its script comes after the page. A question is given up after 15 s by the same clock.
+        # The script loads after the page. A request times out after 15 s of the same clock.
         wide.page.clock.run_for(10_000)
         with suppress(AssertionError):
             shown = until(lambda: wide.page.evaluate("window.shown"), seconds=2)

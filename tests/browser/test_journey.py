@@ -12,7 +12,7 @@ from tests.support.serving import serving
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def fresh(request, tmp_path):
-    """A server that nobody set up, on either database."""
+    """A server that has not been set up, on either database."""
     if request.param == "sqlite":
         with serving(tmp_path / "instance", command=FORKED) as running:
             yield running
@@ -82,7 +82,7 @@ def test_setup_to_a_worked_ticket(browser, fresh):
 
 
 def drag(wide: BrowserPage, reference: str, column: str) -> None:
-    """Carry a card to a column with the mouse."""
+    """Drag a card to a column with the mouse."""
     start = wide.card(reference).bounding_box()
     end = wide.column(column).bounding_box()
     mouse = wide.page.mouse

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-# A message as the server appends it; an error stays.
+# A message as the server appends it; error messages do not disappear.
 MESSAGE = """text => document.getElementById("toasts").insertAdjacentHTML("beforeend",
     `<div class="toast error" data-toast role="alert">${text}<button data-close></button></div>`)"""
 
@@ -75,7 +75,7 @@ def test_several_cards_are_chosen_and_changed_together(board, seeded):
     wide.card(second).locator(".card-title").focus()
     wide.press("x")
     expect(count).to_have_text("2")
-    # What is shown anew stays chosen.
+    # A card that is rendered again stays selected.
     seeded.call("PATCH", f"/tickets/{second}", {"title": "Keyed as well"})
     wide.ask_for_news()
     expect(wide.card(second)).to_contain_text("Keyed as well")
@@ -95,7 +95,7 @@ def test_several_cards_are_chosen_and_changed_together(board, seeded):
         wide.page.click("[data-undo-all]")
     wide.go("/projects/DEMO/board")
     expect(wide.card_at("Backlog", first)).to_be_visible()
-    # A click with Shift does the same, and Escape leaves all.
+    # Shift and a click select as well; Escape clears the selection.
     wide.card(first).click(modifiers=["Shift"])
     expect(count).to_have_text("1")
     wide.press("x", "x", "Escape")
@@ -159,7 +159,7 @@ def test_the_keys_of_a_ticket(wide, seeded):
     wide.press("i")
     expect(wide.page.locator("#edit-assignee")).to_contain_text("Ada Berg")
     expect(wide.page.locator("#edit-assignee")).to_be_focused()
-    # The others are in test_pickers.py.
+    # The keys of the other fields are tested in test_pickers.py.
     for key, opens in (("e", "#ticket-field-title"), ("m", "#ticket-field-state")):
         wide.press(key)
         expect(wide.page.locator(f"{opens}[data-editor] :focus")).to_have_count(1)
@@ -177,7 +177,7 @@ def test_the_keys_of_a_ticket(wide, seeded):
     assert wide.card_in_focus() != first
     wide.press("k")
     assert wide.card_in_focus() == first
-    # From a subtask, up is the ticket that it is a part of.
+    # From a subtask, "u" goes up to its parent.
     wide.go("/tickets/DEMO-3")
     wide.press("u")
     expect(wide.page.locator("h1")).to_have_text("A rich ticket")

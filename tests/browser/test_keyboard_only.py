@@ -1,4 +1,4 @@
-"""Pages that have no other journeys of their own, used with nothing but keys."""
+"""Pages that no other keyboard test covers, used with keys only."""
 
 import re
 
@@ -9,7 +9,7 @@ SETTINGS = "/projects/DEMO/settings"
 
 
 def reach(wide, name, role="button", most=60):
-    """Press Tab until something of this name has the focus, as those do who use no mouse."""
+    """Press Tab until an element of this name has the focus, as keyboard users do."""
     wanted = wide.page.get_by_role(role, name=name, exact=True)
     for _ in range(most):
         wide.press("Tab")
@@ -19,7 +19,7 @@ def reach(wide, name, role="button", most=60):
 
 
 def reach_text(wide, text, most=60):
-    """As ``reach``, by the start of its text: a summary has no role, a time no fixed name."""
+    """Like ``reach``, by the start of its text: a summary has no role, a time no fixed name."""
     for _ in range(most):
         wide.press("Tab")
         if re.match(rf"{text}\b", wide.focused().strip()):
@@ -40,7 +40,7 @@ def test_states_are_added_renamed_moved_and_deleted(wide):
     rows = wide.page.locator("#states .state-row")
     expect(rows).to_have_count(len(before) + 1)
     assert states(wide) == [*before, "Blocked"]
-    # From its name it moves up and down, and keeps the focus.
+    # Alt and an arrow key on its name move the row, which keeps the focus.
     own = wide.page.get_by_role("link", name="Edit Blocked")
     own.focus()
     wide.press("Alt+ArrowUp")
@@ -49,7 +49,7 @@ def test_states_are_added_renamed_moved_and_deleted(wide):
     wide.press("Alt+ArrowDown")
     expect(wide.page.locator(".row-name").nth(len(before))).to_have_text("Blocked")
     expect(own).to_be_focused()
-    # Enter edits it and saves, Escape leaves it as it was.
+    # Enter opens the editor and saves; Escape cancels.
     for key in ("Escape", "Enter"):
         wide.press("Enter")
         expect(wide.page.get_by_label("Name of Blocked")).to_be_focused()
@@ -96,7 +96,7 @@ def test_the_audit_log_is_filtered_opened_and_undone(wide, seeded):
     wide.press("Escape")
     expect(dialog).not_to_be_visible()
     assert wide.focused().startswith("Details")
-    # The row behind is a link that reads without a script too, and back leads here again.
+    # The dialog opens again, and its button closes it.
     wide.page.keyboard.press("Enter")
     reach(wide, "Close")
     wide.press("Enter")
@@ -132,7 +132,7 @@ def test_a_person_is_added_and_the_look_is_chosen(wide):
         reach(wide, name, "textbox")
         wide.page.keyboard.type(text)
     wide.press("Enter")
-    # One character: the field says so, and what was typed is there.
+    # A username of one character is refused; the other field keeps its value.
     expect(wide.page.locator("#display_name")).to_have_value("Cleo")
     wide.page.locator("#username").fill("cleo")
     wide.press("Enter")
@@ -146,7 +146,7 @@ def test_a_person_is_added_and_the_look_is_chosen(wide):
     expect(wide.page.get_by_role("button", name="Deactivate Cleo")).to_be_visible()
     wide.go("/profile")
     reach(wide, "System", "radio")
-    # Past one look to another: only Enter sends it.
+    # Arrow keys move from theme to theme; only Enter submits.
     wide.press("ArrowRight", "ArrowRight")
     expect(wide.page.get_by_role("radio", name="Dark")).to_be_focused()
     wide.press("Enter")

@@ -1,10 +1,10 @@
-"""What the answers of the server bring is whole at once: nothing of it waits to be made ready."""
+"""Content of responses is complete when it appears: none of it waits to be prepared by a script."""
 
 import pytest
 from playwright.sync_api import expect
 
-# Click as soon as the news are in the page, before anything else can run. What the page fetches for
-# itself when it opens is no news.
+# Click as soon as news is on the page, before anything else can run. The requests that the page
+# sends when it opens do not count as news.
 CLICK_AT_ONCE = """() => document.addEventListener("htmx:afterSwap", function look(event) {
     if (event.detail.requestConfig.elt.id !== "live") return;
     document.removeEventListener("htmx:afterSwap", look);
@@ -25,7 +25,7 @@ def test_an_editor_opened_as_news_arrive_opens_in_place_with_the_focus(wide, see
     wide.page.evaluate("document.body.dispatchEvent(new Event('app:poll'))")
     expect(wide.page.locator("#value")).to_have_value("Renamed")
     expect(wide.page.locator("#value")).to_be_focused()
-    # What is typed goes there, and stays through further news.
+    # Typing goes to the editor, and survives further news.
     wide.page.keyboard.press("End")
     wide.page.keyboard.type(" by me")
     seeded.call("PATCH", f"/tickets/{ticket}", {"priority": "urgent"}, as_bot=True)

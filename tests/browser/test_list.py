@@ -1,4 +1,4 @@
-"""The list: keys, choosing, the bar, undo, trees, pages, a phone."""
+"""The list: keys, selection, the bar, undo, trees, pages, a phone."""
 
 from urllib.parse import parse_qsl
 
@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from tests.support.serving import until
 
-# The focus comes back, and what is fetched for it is in place.
+# The window gets the focus back, and the content that this requests has settled.
 SETTLED = """() => new Promise(done => {
     document.addEventListener("htmx:afterSettle", () => done(), { once: true });
     dispatchEvent(new Event("focus"));
@@ -16,7 +16,7 @@ SETTLED = """() => new Promise(done => {
 
 @pytest.fixture
 def several(seeded):
-    """Five tickets of a title of their own, the newest first."""
+    """Five tickets with titles of their own, the newest first."""
     made = [seeded.ticket(f"Listed {number}", priority="low") for number in range(5)]
     yield made[::-1]
     for reference in made:
@@ -30,7 +30,7 @@ def several(seeded):
 
 
 def box(wide, reference):
-    """The box of a row."""
+    """The checkbox of a row."""
     return wide.page.get_by_label(f"Select {reference}", exact=True)
 
 
@@ -93,7 +93,7 @@ def test_all_that_match_stays_said_while_the_page_fetches_something(wide, severa
     box(wide, several[0]).check()
     wide.page.click("#choose-all")
     expect(wide.page.locator("#bulk-count")).to_have_text("All 5")
-    # Whoever comes back to the window is told anew what the inbox holds.
+    # When the window gets the focus back, it loads the inbox count again.
     wide.page.evaluate(SETTLED)
     expect(wide.page.locator("#bulk-count")).to_have_text("All 5")
     box(wide, several[0]).uncheck()
@@ -102,7 +102,7 @@ def test_all_that_match_stays_said_while_the_page_fetches_something(wide, severa
 
 @pytest.fixture
 def many(wide):
-    """The list says that 600 tickets match; what its steps answer is a list, filled by a test."""
+    """Let the list report 600 matches; its steps get responses from a list that a test fills."""
     answers, held, asked = [], [], []
 
     def answer(route):
@@ -137,7 +137,7 @@ STEPPED = {"changed": 199, "skipped": {"No change.": 1}, "next": NEXT, "beside":
 
 
 def test_more_than_a_request_takes_is_changed_in_steps(wide, seeded, several):
-    """For once the server is asked itself; only the number is not true."""
+    """The steps reach the real server; only the number of matches is false."""
     wide.intercept("**/tickets/matching?*", lambda route: route.fulfill(body="600"))
     select_all(wide, several[0])
     wide.page.unroute_all()
@@ -181,7 +181,7 @@ def test_steps_are_stopped_and_gone_on_with(wide, seeded, several, many):
     # By keyboard: the panel has the focus, and its first button is next.
     wide.press("Tab", "Enter")
     expect(panel(wide)).to_contain_text("Stopping")
-    # The step that is on its way ends and counts; no other one begins.
+    # The running step is completed and counts; no other one begins.
     held.pop().fulfill(json=STEPPED)
     expect(panel(wide)).to_contain_text("Stopped. 398 changed, 2 skipped (No change: 2).")
     expect(panel(wide).get_by_role("button", name="Undo all 398")).to_be_visible()
@@ -207,7 +207,7 @@ def test_steps_go_on_after_a_line_that_broke(wide, seeded, several, many):
     answers.append({"changed": 5, "skipped": {}, "next": None, "beside": None} | RUN)
     panel(wide).get_by_role("button", name="Continue").click()
     expect(panel(wide)).to_contain_text("Done. 5 changed.")
-    # The step may have been done: the server has to know that it is the same one.
+    # The step may have been done: the retry is identical, so that the server recognizes it.
     assert asked[0] == asked[1]
 
 
@@ -216,7 +216,7 @@ def test_leaving_the_page_between_steps_says_nothing(wide, seeded, several, many
     select_all(wide, several[0])
     bar(wide).get_by_text("Apply").click()
     until(lambda: wide.page.evaluate("1") and len(held) == 1)
-    # What reaches the console fails the test.
+    # Any message in the console fails the test.
     wide.go("/projects/DEMO/board")
     expect(wide.page.locator(".column").first).to_be_visible()
 
@@ -320,7 +320,7 @@ def test_a_tree_folds(wide, seeded):
     story.locator(".stretched").focus()
     wide.press("ArrowLeft")
     expect(rows).to_have_count(before - 2)
-    # What was folded inside stays so.
+    # Rows that were folded inside stay folded.
     epic.locator(".stretched").focus()
     wide.press("ArrowLeft", "ArrowRight")
     expect(rows).to_have_count(before - 2)
@@ -337,7 +337,7 @@ def test_on_a_phone_rows_are_cards(phone, seeded, several):
     expect(phone.toast()).to_contain_text("1 changed")
     expect(phone.page.locator(".ticket-row [aria-label='High priority']")).to_have_count(1)
     expect(bar(phone)).not_to_be_visible()
-    # What opens from the bar is not cut off by it.
+    # The bar does not clip the menu that opens from it.
     box(phone, several[0]).check()
     bar(phone).get_by_text("More", exact=True).tap()
     to_top = bar(phone).get_by_role("button", name="Move to top")
@@ -364,7 +364,7 @@ def test_order_groups_and_numbers_follow_each_other(wide, seeded, several):
     expect(wide.page.locator("#list-counts [aria-current]")).to_have_text("5 open")
     wide.page.click("#sort-title")
     expect(wide.page.locator(".ticket-row").first).to_contain_text("Listed 0")
-    # The menu knows of the order that a head chose, and so keeps it.
+    # The menu shows the order that a column head chose, and so keeps it.
     expect(wide.page.locator("#sort")).to_have_value("title")
     wide.page.locator("#group").focus()
     wide.page.select_option("#group", "priority")

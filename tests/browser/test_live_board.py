@@ -1,4 +1,4 @@
-"""The board while others work on it: their moves appear, and nothing of one's own is lost."""
+"""The board while others work on it: their moves appear, and one's own work is not lost."""
 
 import os
 import random
@@ -11,14 +11,14 @@ from playwright.sync_api import expect
 from tests.browser.browser_page import BrowserPage, borrow_page
 from tests.support.serving import until
 
-# A minute is what is promised; every run takes a part of it.
+# The requirement is one minute; each run does a part of it.
 STORM_SECONDS = float(os.environ.get("STORM_SECONDS", "4"))
 PROMISED = 3.0
 
 
 @pytest.fixture
 def second(contexts, seeded):
-    """Ada at another screen."""
+    """Ada on another screen."""
     yield from borrow_page(contexts, seeded)
 
 
@@ -38,7 +38,7 @@ def test_a_bots_move_appears_within_three_seconds(wide, seeded):
         expect(wide.card_at(state, reference)).to_have_count(1)
         assert time.monotonic() - started < PROMISED
     expect(wide.card(reference)).to_contain_text("bot-dev-1, just now")
-    # The bar below the address of the page holds no poll.
+    # Polling does not change the address of the page.
     assert wide.page.url.endswith("/projects/DEMO/board")
 
 
@@ -73,7 +73,7 @@ def test_the_focus_the_scroll_and_a_line_being_written_stay(wide, seeded):
     wide.ask_for_news()
     expect(wide.card_in("To do", "Above all")).to_have_count(1)
     expect(wide.card_in("In review", "Long 14")).to_have_count(1)
-    # What the reader looks at has not moved, though a card came in above it.
+    # The cards in view have not moved, though a card was added above them.
     assert abs(wide.card(seen).bounding_box()["y"] - before) < 2 or (
         column.evaluate("list => list.scrollTop") > 0
     )
@@ -151,7 +151,7 @@ def test_a_lost_connection_is_said_and_taken_back(wide, seeded):
     expect(wide.page.locator("#offline")).to_contain_text("No connection since")
     wide.page.context.set_offline(False)
     expect(wide.page.locator("#offline")).not_to_be_visible()
-    # A request that was under way fails, and htmx reports it.
+    # A request in flight fails, and htmx reports it.
     wide.problems[:] = [one for one in wide.problems if "htmx:sendError" not in one]
 
 
@@ -164,12 +164,12 @@ def test_whoever_is_logged_out_is_told_once(wide, seeded):
     expect(wide.toast()).to_have_count(1)
 
 
-# Everyone at once: what they do, and how often beside the others.
+# What people and the bot do at the same time, with relative frequencies.
 WAYS = {"keys": 2, "bot": 2, "mouse": 1, "write": 2, "field": 1}
 
 
 def columns_of(wide: BrowserPage) -> dict[str, set[str]]:
-    """The cards that a board shows, by the name of the column."""
+    """The cards that a board shows, by column name."""
     found = wide.page.evaluate(
         """() => [...document.querySelectorAll('.column')].map(one => [one.dataset.name,
             [...one.querySelectorAll('.card')].map(card => card.dataset.ref)])"""
@@ -180,7 +180,7 @@ def columns_of(wide: BrowserPage) -> dict[str, set[str]]:
 
 
 def truth(seeded) -> dict[str, set[str]]:
-    """The same, as the server knows it."""
+    """The cards of each column, as the server knows them."""
     path = f"/projects/{seeded.ids['project']}/tickets?limit=200"
     found: dict[str, set[str]] = {}
     for one in seeded.call("GET", path)["data"]:
@@ -190,7 +190,7 @@ def truth(seeded) -> dict[str, set[str]]:
 
 
 def on_card(wide: BrowserPage, reference: str, what: str) -> object:
-    """Do something with a card in one step: in between, another one may take its place."""
+    """Do something with a card in one step: between two steps, another card may take its place."""
     return wide.page.evaluate(
         f"""ref => {{ const card = document.querySelector(`.card[data-ref="${{ref}}"]`);
             return {what}; }}""",
@@ -199,7 +199,7 @@ def on_card(wide: BrowserPage, reference: str, what: str) -> object:
 
 
 def toss(wide: BrowserPage, reference: str, column: str) -> None:
-    """Carry a card, or whichever is there by then, to a column."""
+    """Drag a card, or the one that has taken its place, to a column."""
     start = on_card(wide, reference, "card.getBoundingClientRect().toJSON()")
     end = wide.column(column).bounding_box()
     mouse = wide.page.mouse
@@ -218,7 +218,7 @@ def test_two_browsers_and_a_bot_end_in_the_same_state(wide, second, seeded):
     ]
     for one in (wide, second):
         one.go("/projects/DEMO/board")
-    # The second writes a line all the while, and carries cards by the mouse in between.
+    # The second page types into the quick-add line, and drags cards in between.
     second.page.click('.column[data-name="Backlog"] [data-add]')
     line = second.page.locator("#quick-title")
     written = ""

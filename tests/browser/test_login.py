@@ -1,4 +1,4 @@
-"""The login as a stranger meets it; in place of a session that ended it is in test_session.py."""
+"""The login page for a stranger; test_session.py has the login dialog of an ended session."""
 
 import pytest
 from playwright.sync_api import expect
@@ -11,7 +11,7 @@ CAPS = """(field, on) => field.dispatchEvent(
 
 @pytest.fixture
 def door(browser, seeded):
-    """The login, with a clock that the test turns. No errors may reach the console."""
+    """The login page, with a clock that the test controls. No errors may reach the console."""
     context = browser.new_context()
     wide = BrowserPage(context.new_page(), seeded.url)
     watch(wide.page, wide.problems)

@@ -1,4 +1,4 @@
-"""Passkeys in a browser with an authenticator of its own, which asks nobody."""
+"""Passkeys in a browser with a virtual authenticator, which asks nobody."""
 
 import pytest
 from playwright.sync_api import expect
@@ -18,7 +18,7 @@ DEVICE = {
 
 @pytest.fixture
 def here(browser, seeded):
-    """Ada, at the name of this machine: browsers make no passkeys for its number."""
+    """Ada at ``localhost``: browsers create no passkeys for an IP address."""
     context = browser.new_context(viewport=WIDE)
     name, _, value = seeded.cookie.partition("=")
     address = seeded.url.replace("127.0.0.1", "localhost")
@@ -47,7 +47,7 @@ def test_a_passkey_is_made_and_logs_in(here, seeded):
     here.press("Enter")
     expect(page.get_by_role("alert")).to_have_text("The current password is incorrect.")
     expect(page.get_by_label("Current password")).to_be_focused()
-    # A refusal says which field was wrong, such as the code of two-factor.
+    # A refusal names the field that was wrong, such as the code of two-factor.
     refused = {"error": {"message": "Wrong.", "details": {"field": "name"}}}
     here.intercept("**/passkeys/options", lambda asked: asked.fulfill(status=422, json=refused))
     here.press("Enter")
@@ -58,7 +58,7 @@ def test_a_passkey_is_made_and_logs_in(here, seeded):
     here.press("Enter")
     expect(page.get_by_role("status").first).to_have_text("Passkey added")
     expect(page.locator(".rows")).to_contain_text("Laptop")
-    # The device has one now, and says so.
+    # The device refuses a second passkey, and says so.
     page.get_by_label("Name").fill("Again")
     page.get_by_label("Current password").fill(PASSWORD)
     here.press("Enter")
@@ -66,7 +66,7 @@ def test_a_passkey_is_made_and_logs_in(here, seeded):
         "This device already has a passkey for your account."
     )
 
-    # Nobody touches the device, until somebody does.
+    # At first, nobody touches the device.
     simulate = "WebAuthn.setAutomaticPresenceSimulation"
     device.send(simulate, {"authenticatorId": made["authenticatorId"], "enabled": False})
     page.context.clear_cookies()

@@ -1,4 +1,4 @@
-"""A look at a ticket beside the board or list, and from ticket to ticket of what one came from."""
+"""Previewing a ticket beside the board or list, and stepping through the tickets of that list."""
 
 import pytest
 from playwright.sync_api import expect

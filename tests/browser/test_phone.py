@@ -17,7 +17,7 @@ def test_the_bar_below_leads_everywhere(phone_visitor):
         menu.tap()
         bar.get_by_role("link", name=name).tap()
         expect(page.locator("h1")).to_have_text(title)
-        # One sees that the page is one of the menu's, and which.
+        # The menu is marked as containing the current page, and the link to it is marked, too.
         expect(menu).to_have_class(re.compile("is-here"))
         expect(bar.locator(".menu-item[aria-current]")).to_have_text(name)
     menu.tap()
@@ -34,14 +34,14 @@ def test_the_bar_below_leads_everywhere(phone_visitor):
     expect(page).to_have_url(f"{phone_visitor.base}/board")
 
 
-# Nothing of an element is outside of what is around it.
+# No line of an element extends to the left or right of its parent.
 WHOLE = """one => { const {left, right} = one.parentElement.getBoundingClientRect();
     return [...one.getClientRects()].every(line => line.left >= left && line.right <= right); }"""
 
 
 @pytest.fixture(scope="module")
 def endless(seeded):
-    """A project, a ticket and a label whose names are single words, as long as may be."""
+    """A project, a ticket and a label whose names are single words of the maximum length."""
     body = {"key": "LONG", "name": "W" * 200}
     project = seeded.call("POST", "/projects", body)["id"]
     path = f"/projects/{project}"
@@ -84,7 +84,7 @@ UNDER_A_BAR = """() => {
 
 
 def test_what_has_the_focus_is_under_no_bar(phone_visitor):
-    """Neither the header with the name of the ticket nor the bar below (WCAG 2.4.11)."""
+    """Neither the header with the name of the ticket nor the bar below covers it (WCAG 2.4.11)."""
     phone_visitor.go("/tickets/DEMO-2")
     hidden = set()
     for key in ("Tab", "Shift+Tab"):
@@ -129,7 +129,7 @@ def test_a_held_card_is_carried_and_the_board_scrolls_at_its_edge(board):
     expect(phone.page.locator(".ghost")).to_be_visible()
     touch(phone, "touchMove", 385, y + 60)
     expect(phone.column("To do")).to_be_in_viewport(ratio=0.5)
-    # Away from the edge the board stands still; the finger may be between two columns then.
+    # Away from the edge the board does not scroll; the finger may be between two columns.
     over = phone.page.locator(".column.over")
     for x in (200, 240):
         touch(phone, "touchMove", x, y + 60)
@@ -181,7 +181,7 @@ def test_the_menu_of_many_labels_fits_a_phone(phone, wide, seeded):
     assert menu.evaluate("one => one.scrollWidth - one.clientWidth") == 0
     phone.page.fill("[data-find]", "label 13")
     expect(phone.page.locator(".filter-group.many .pick:visible")).to_have_text([names[13]])
-    # In a menu that scrolls, no name reaches into the row below.
+    # In a menu that scrolls, no name overlaps the row below.
     wide.go("/projects/DEMO/board")
     wide.page.locator(".filter-menu summary").click()
     picks = wide.page.locator(".filter-group.many .pick")

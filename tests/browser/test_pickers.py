@@ -23,7 +23,7 @@ def ticket(wide, seeded):
 
 
 def places(page) -> list[float]:
-    """Where every field and the description stand."""
+    """The positions of all fields and of the description."""
     return page.evaluate(
         "[...document.querySelectorAll('.ticket-field, .ticket-field-value, .ticket-main')]"
         ".flatMap(one => { const box = one.getBoundingClientRect();"
@@ -149,7 +149,7 @@ def test_a_parent_that_is_not_suggested_is_searched_for(ticket, old_epic):
     expect(ticket.page.locator(".picker :focus")).to_have_count(1)
     ticket.page.keyboard.type("old harb")
     until(lambda: ticket.page.evaluate("1") and held)
-    # Enter before the answer takes nothing.
+    # Enter before the response arrives chooses nothing.
     ticket.press("Enter")
     held[-1].continue_()
     ticket.page.unroute("**/parents?*")
@@ -186,7 +186,7 @@ def test_on_a_phone_a_picker_is_a_sheet_at_the_bottom(phone, seeded):
     phone.go(f"/tickets/{seeded.ticket('Picked for on a phone')}")
     picker = phone.page.locator(".picker")
     for name in PICKERS.values():
-        # To tap a field scrolls to it.
+        # A tap scrolls the field into view, so scroll before measuring.
         phone.page.locator(f"#edit-{name}").scroll_into_view_if_needed()
         before = places(phone.page)
         phone.page.tap(f"#edit-{name}")

@@ -1,10 +1,10 @@
-"""On paper: what was written on white, and nothing that one would press."""
+"""On paper: the content on white, and no controls."""
 
 import pytest
 
 from tests.browser.browser_page import open_page
 
-# What is seen on paper though one would press it.
+# Controls that are visible on paper.
 PRESSED = """() => [...document.querySelectorAll('button, .button, input, textarea, select, nav')]
     .filter(one => one.checkVisibility() && !one.matches('.trail'))
     .map(one => one.outerHTML.slice(0, 80))"""

@@ -1,4 +1,4 @@
-"""The list of projects, one's overview, activity and epics, one's sessions, the log on a phone."""
+"""The list of projects; the overview, activity and epics of one; sessions; the log on a phone."""
 
 import re
 
@@ -11,7 +11,7 @@ from tests.browser.test_keyboard_only import reach
 
 @pytest.fixture(scope="module")
 def busy(seeded):
-    """So many events that the project's activity has a second page, and a second epic."""
+    """A project with a second epic, and with enough events for a second page of activity."""
     seeded.ticket("Another epic", type="epic", due_date="2031-05-01")
     for number in range(60):
         seeded.ticket(f"Filler {number}")
@@ -78,7 +78,7 @@ def test_the_overview_leads_to_what_happened_page_by_page(wide, busy):
 
 def test_an_epic_opens_by_mouse_and_by_key(wide, busy):
     wide.go("/projects/DEMO/epics")
-    # The newest stands open; the other is fetched as it opens.
+    # The newest epic is open; the other one is loaded when it opens.
     other = wide.page.locator(".epic-node", has_text="The epic above")
     expect(other.get_by_text("A rich ticket")).to_have_count(0)
     other.locator("summary").first.click()

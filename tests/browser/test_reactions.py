@@ -1,4 +1,4 @@
-"""Reactions below a comment: by mouse and by key, live, and never away from under the finger."""
+"""Reactions below a comment: by mouse and keyboard, live, and never moving under the finger."""
 
 import pytest
 from playwright.sync_api import expect
@@ -66,7 +66,7 @@ def test_what_others_press_appears_and_the_focus_stays(comment, seeded):
 
 
 def test_news_of_an_earlier_moment_do_not_outlive_a_press(comment):
-    """They come while the press is on its way, and its answer says what is."""
+    """Older news arrives while the click is in flight; the response to the click is what counts."""
     wide, reactions, _ = comment
     held = []
 

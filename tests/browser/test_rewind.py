@@ -1,4 +1,4 @@
-"""A rewind in steps, which is stopped and gone on with, and the slider of a ticket's history."""
+"""A rewind in steps, which is stopped and continued, and the slider of a ticket's history."""
 
 from urllib.parse import parse_qsl
 
@@ -12,7 +12,7 @@ STEPPED = {"events": 200, "back": 190, "kept": 10, "beyond": BEYOND}
 
 
 def change_as_bot(seeded, title):
-    """A ticket of Ada's that the bot renames; its reference, and the time before."""
+    """Let the bot rename a ticket of Ada's; return its reference and the time before."""
     reference, since = seeded.ticket(title), iso(now_ms())
     seeded.call("PATCH", f"/tickets/{reference}", {"title": "By the bot"}, as_bot=True)
     return reference, since
@@ -29,7 +29,7 @@ def test_from_the_page_of_a_bot_to_what_it_was(wide, seeded):
     wide.page.get_by_role("button", name="Rewind").click()
     expect(wide.page.get_by_text("Nothing left to revert.")).to_be_visible()
     assert seeded.call("GET", f"/tickets/{reference}")["title"] == "By Ada"
-    # Each change of the ticket is a place of the slider.
+    # The slider has a position for each change of the ticket.
     wide.go(f"/tickets/{reference}")
     wide.page.get_by_role("link", name="History").click()
     expect(wide.page.locator("h1")).to_have_text("By Ada")
@@ -58,7 +58,7 @@ def test_it_is_stopped_and_gone_on_with(wide, seeded):
     expect(form).to_contain_text("200 of 200 changes")
     form.get_by_role("button", name="Stop").click()
     expect(form).to_contain_text("Stopping")
-    # The step that is on its way ends and counts; no other one begins.
+    # The running step is completed and counts; no other one begins.
     held.pop().fulfill(json=STEPPED)
     expect(form).to_contain_text("Stopped. 380 reverted, 20 kept.")
     wide.page.wait_for_timeout(300)
@@ -69,5 +69,6 @@ def test_it_is_stopped_and_gone_on_with(wide, seeded):
     expect(form).to_contain_text("No connection. 380 reverted, 20 kept.")
     wide.page.unroute_all()
     form.get_by_role("button", name="Continue").click()
-    # The server is asked itself, beyond everything.
+    # This request reaches the real server, which finds nothing older, so the page reloads.
+    expect(form).not_to_contain_text("380 reverted")
     expect(wide.page.get_by_text("1 field reverted")).to_be_visible()

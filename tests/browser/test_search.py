@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from tests.browser.axe import findings_in_both
 
-# What the specification allows between the last key and the results.
+# The limit of the specification between the last key and the results.
 ALLOWED_MS = 100
 
 
@@ -57,7 +57,7 @@ def test_it_opens_while_something_is_written_and_gives_the_focus_back(wide, gate
     wide.press("Escape")
     expect(wide.page.locator("#child-title")).to_be_focused()
     expect(wide.page.locator("#child-title")).to_have_value("half a sentence")
-    # Where Markdown is written, the same keys make a link.
+    # In a Markdown field, the same keys insert a link.
     wide.page.fill("#comment-body", "")
     wide.press("Control+k")
     expect(wide.page.locator("#comment-body")).to_be_focused()
@@ -89,7 +89,7 @@ def test_a_slash_opens_it_unless_it_is_typed(wide, gates):
     ],
 )
 def test_what_is_typed_last_is_where_enter_leads(visitor, gates, text, where):
-    """Enter comes right behind the last key, before the answer to it can be there."""
+    """Enter follows the last key at once, before its response can be there."""
     visitor.go("/people")
     visitor.press("Control+k")
     visitor.page.keyboard.type(text)
@@ -138,7 +138,7 @@ def test_results_are_there_within_a_tenth_of_a_second(wide, gates):
             return times;
         }"""
     )
-    # Other tests run beside this one; what the page itself waits for would be in every time.
+    # Other tests run in parallel; a delay that the page itself causes would be in every time.
     assert sorted(waited)[len(waited) // 4] < ALLOWED_MS, waited
 
 
@@ -195,7 +195,7 @@ def test_without_a_script_search_is_a_form(plain, gates):
     expect(plain.page.locator("h1")).to_contain_text("ates")
 
 
-# Pages of results and the empty palette are judged in test_every_page.py.
+# Pages of results and the empty palette are tested in test_every_page.py.
 def test_results_in_the_palette_are_accessible(visitor, gates):
     visitor.go("/search?q=zebra+x&type=ticket")
     typed(visitor, "gate")
@@ -208,7 +208,7 @@ def test_on_a_phone_everything_can_be_touched(phone, gates, width):
     phone.page.set_viewport_size({"width": width, "height": 844})
     for path in ("/search?q=" + "w" * 200, "/projects/DEMO/board"):
         phone.go(path)
-        # The numbers in the header come after the page.
+        # The numbers in the header load after the page.
         phone.page.wait_for_load_state("networkidle")
         assert phone.overflow() <= 0
         for one in phone.page.locator(".header a:visible, .header summary:visible").all():
@@ -253,7 +253,7 @@ def test_the_palette_watches_and_copies(wide, gates):
     wide.press("Enter")
     expect(wide.toast()).to_contain_text("Copied")
     assert wide.page.evaluate("navigator.clipboard.readText()").endswith("/tickets/DEMO-2")
-    # The ticket is held by someone: there is nothing to press for taking it.
+    # The ticket has an assignee, so there is no button for taking it.
     typed(wide, "assign to me")
     expect(wide.page.locator("[data-press=me]")).to_have_count(0)
 

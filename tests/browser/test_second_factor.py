@@ -1,4 +1,4 @@
-"""Two-factor authentication from its set-up to the login with it, and a mail, in both themes."""
+"""Two-factor authentication from its setup to the login with it, and a mail, in both themes."""
 
 import base64
 import time
@@ -18,7 +18,7 @@ TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
 
 @pytest.fixture(name="judged")
 def _judged(wide_apart):
-    """Judge what is shown now, in light and in dark."""
+    """Judge the page as it is, in both themes."""
 
     def run():
         for scheme in ("light", "dark"):

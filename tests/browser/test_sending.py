@@ -1,4 +1,4 @@
-"""What is typed while a form is on its way."""
+"""Text that is typed while a form is in flight."""
 
 from contextlib import contextmanager
 
@@ -11,7 +11,7 @@ from tests.support.serving import until
 
 @pytest.fixture
 def ticket(wide, seeded):
-    """A plain ticket of this test's own, opened."""
+    """A plain ticket for this test, opened."""
     reference = seeded.ticket("Of this test", body="Old text")
     wide.go(f"/tickets/{reference}")
     return wide, reference
@@ -19,7 +19,7 @@ def ticket(wide, seeded):
 
 @contextmanager
 def on_its_way(wide, path):
-    """A request to ``path`` has left the page, and its answer comes at the end."""
+    """Hold a request to ``path`` until the end of the block; yield a function that waits for it."""
     held = []
 
     def hold(route):
@@ -46,7 +46,7 @@ def test_words_after_a_comment_stay_in_the_box(ticket):
     expect(area).to_be_focused()
     wide.page.keyboard.type("!")
     expect(area).to_have_value("and secon!d")
-    # They are a draft as any others.
+    # They are saved as a draft like any other text.
     wide.page.wait_for_function(f"() => {DRAFTS}.length")
     wide.page.reload()
     expect(area).to_have_value("and secon!d")

@@ -1,4 +1,4 @@
-"""A session that ended: the login opens in place, and what was refused is sent again."""
+"""A session that ended: the login opens in place, and the refused request is sent again."""
 
 import re
 
@@ -13,14 +13,14 @@ DRAFTS = "Object.keys(sessionStorage).filter(key => key.includes(':'))"
 
 @pytest.fixture
 def ticket(wide, seeded):
-    """A ticket of one's own, open."""
+    """A new ticket, opened."""
     reference = seeded.ticket("To be talked about")
     wide.go(f"/tickets/{reference}")
     return wide, reference
 
 
 def log_in(wide, password=PASSWORD):
-    """Log in where the page asks for it."""
+    """Log in through the dialog that the page shows."""
     asked = wide.page.get_by_role("dialog", name="You were logged out")
     expect(asked.get_by_label("Username")).to_have_value("ada")
     expect(asked.get_by_label("Password")).to_be_focused()
@@ -53,7 +53,7 @@ def test_news_go_on_after_logging_in(ticket, seeded):
     wide.page.context.clear_cookies()
     wide.ask_for_news()
     expect(wide.toast()).to_contain_text("You were logged out")
-    # Whoever writes is not interrupted.
+    # A user who is typing is not interrupted.
     expect(wide.page.locator("#comment-body")).to_be_focused()
     wide.toast().get_by_text("Log in").click()
     log_in(wide)
@@ -130,7 +130,7 @@ def test_a_draft_outlives_a_reload_and_an_error_but_not_a_logout(wide):
     wide.page.reload()
     expect(text).to_have_value("Kept for later")
     expect(note).to_be_visible()
-    # What the server could not take is not gone.
+    # An error of the server does not lose the draft.
     wide.page.fill("#title", "Never made")
     broken = wide.page.request.get(f"{wide.base}/nowhere", headers={"Accept": "text/html"})
     wide.intercept(

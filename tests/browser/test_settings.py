@@ -1,4 +1,4 @@
-"""A project's settings, with mouse and finger; with keys alone they are in test_by_keyboard.py."""
+"""A project's settings by mouse and finger; test_keyboard_only.py uses them by keyboard."""
 
 import re
 
@@ -21,13 +21,13 @@ def stored(seeded):
 
 @pytest.fixture
 def in_order(seeded):
-    """The states in their first order, whatever other tests did."""
+    """Restore the initial order of the states, whatever other tests did."""
     path = f"/projects/{seeded.ids['project']}/workflow-states/reorder"
     seeded.call("POST", path, {"state_ids": [seeded.ids[name] for name in STATES]})
 
 
 def grip(wide, name):
-    """The middle of the grip of a state's row."""
+    """The center of the grip in a state's row."""
     row = wide.page.locator(".state-row").nth(names(wide).index(name))
     box = row.locator(".grip").bounding_box()
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
@@ -97,7 +97,7 @@ def test_a_finger_drags_a_state_by_its_grip(phone, seeded):
     touch("touchEnd")
     expect(phone.page.locator("#announcements")).to_have_text("Backlog is now state 2 of 5")
     assert names(phone) == stored(seeded) == ["To do", "Backlog", *STATES[2:]]
-    # The buttons do the same, with a tap.
+    # Tapping the buttons does the same.
     phone.page.get_by_role("button", name="Move Backlog up").tap()
     expect(phone.page.locator("#states .row-name").nth(0)).to_have_text("Backlog")
     assert stored(seeded) == STATES
@@ -114,7 +114,7 @@ def test_a_color_is_seen_in_both_themes_while_it_is_chosen(wide):
     expect(form.locator("[data-theme] .label")).to_have_text(["pale", "pale"])
     form.get_by_label("Color").fill("#0b7f8e")
     expect(told).not_to_contain_text("low contrast")
-    # Of a label that is there, in its row.
+    # The same for an existing label, in its row.
     row = wide.page.locator(".label-row").first
     row.get_by_role("link", name="Edit").click()
     row.get_by_label("Color of").fill("#101414")

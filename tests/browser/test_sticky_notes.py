@@ -12,7 +12,7 @@ WALL = "/projects/DEMO/sticky-notes"
 
 @pytest.fixture(scope="module")
 def seeded(seeded):
-    """With notes of every kind."""
+    """The seeded server, with notes of every kind."""
     path = f"/projects/{seeded.ids['project']}/sticky-notes"
     for body, color in (
         ("Call the *bank*", "#facc15"),
@@ -30,7 +30,7 @@ def seeded(seeded):
     return seeded
 
 
-# The pages of one note are judged in test_every_page.py.
+# The pages of a single note are tested in test_every_page.py.
 def test_a_wall_a_dialog_and_an_editor_are_accessible(wide, seeded):
     wide.go(WALL)
     assert findings_in_both(wide.page) == []

@@ -1,4 +1,4 @@
-"""The stream of a ticket: news while one reads, undo, writing without loss, by mouse and by key."""
+"""The stream of a ticket: live news, undo, writing without loss, by mouse and keyboard."""
 
 import pytest
 from playwright.sync_api import expect
@@ -9,7 +9,7 @@ from tests.support.serving import until
 
 @pytest.fixture
 def ticket(wide, seeded):
-    """A plain ticket of this test's own, opened."""
+    """A plain ticket for this test, opened."""
     reference = seeded.ticket("Of this test")
     wide.go(f"/tickets/{reference}")
     return wide, reference
@@ -34,7 +34,7 @@ def test_what_a_bot_does_appears_within_seconds_and_disturbs_nothing(ticket, see
     expect(wide.page.locator(".comment-text")).to_have_text("Done.")
     expect(wide.page.locator("#comment-body")).to_be_focused()
     expect(wide.page.locator("#comment-body")).to_have_value("Half a thought")
-    # Nothing comes twice, however often the page asks.
+    # Nothing appears twice, however often the page polls.
     wide.page.evaluate(
         "for (let i = 0; i < 3; i++) document.body.dispatchEvent(new Event('app:poll'))"
     )
@@ -53,7 +53,7 @@ def test_a_field_being_edited_is_left_alone_and_says_what_it_became(ticket, seed
     note = wide.page.locator("#ticket-field-title .theirs")
     expect(note).to_contain_text("bot-dev-1 changed this to Their title")
     expect(wide.page.locator("#value")).to_have_value("My title")
-    # What is again as the editor shows it is no news.
+    # A value that is again the one in the editor is no news.
     change(seeded, reference, title=before)
     wide.ask_for_news()
     expect(note).to_have_count(0)
@@ -179,7 +179,7 @@ def test_the_stream_is_filtered_without_losing_a_draft(ticket, seeded):
     expect(wide.page.locator("#thread .event")).to_have_count(1)
     expect(wide.page).to_have_url(f"{wide.base}/tickets/{reference}?show=bots")
     expect(wide.page.locator("#comment-body")).to_have_value("Kept")
-    # News keep to the part that is shown.
+    # News follows the filter that is chosen.
     seeded.call("PATCH", f"/tickets/{reference}", {"due_date": "2031-01-01"})
     wide.ask_for_news()
     expect(wide.page.locator("#edit-due_date")).to_contain_text("2031")
@@ -319,7 +319,7 @@ def test_on_a_phone_nothing_is_cut_off(phone, seeded):
     change(seeded, "DEMO-6", title="A plain ticket")
 
 
-# As they come, the pages are judged in test_every_page.py.
+# The pages as they load are tested in test_every_page.py.
 def test_what_unfolds_is_accessible(wide, seeded):
     reference = seeded.ticket("Seen by all", body="Old text")
     for fields in ({"priority": "low"}, {"due_date": "2031-01-01"}, {"body": "New text"}):
@@ -371,7 +371,7 @@ def test_without_a_connection_it_is_said_once_and_nothing_is_lost(ticket, seeded
     expect(wide.page.locator("#edit-priority")).to_contain_text("Low")
     expect(wide.page.locator("#offline")).not_to_be_visible()
     expect(wide.page.locator("#comment-body")).to_have_value("Kept all along")
-    # htmx itself tells the console of each request that was cut off.
+    # htmx logs each interrupted request to the console.
     assert all("htmx:" in one for one in wide.problems), wide.problems
     wide.problems.clear()
 

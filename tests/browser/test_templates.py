@@ -1,4 +1,4 @@
-"""Templates, due dates in words, limits and shared views, with mouse, keys and a finger."""
+"""Templates, due dates in words, limits and shared views, by mouse, keyboard and finger."""
 
 import pytest
 from playwright.sync_api import expect
@@ -8,7 +8,7 @@ SETTINGS = "/projects/DEMO/settings"
 
 @pytest.fixture
 def bug(wide):
-    """A template named Bug report, added by its page."""
+    """A template named Bug report, added through its page."""
     wide.go(f"{SETTINGS}/templates/new")
     wide.page.get_by_label("Name").fill("Bug report")
     wide.page.get_by_label("Description").fill("## Steps")
@@ -110,12 +110,12 @@ def test_a_view_is_shared_and_kept_private_again(wide):
     menu.locator("summary").click()
     menu.get_by_label("View name").fill("Due this week")
     menu.get_by_label("Share with the project").check()
-    # What is clicked next is on the old page too.
+    # The old page also has the element that is clicked next.
     with wide.page.expect_navigation():
         menu.get_by_role("button", name="Save").click()
     menu.locator("summary").click()
     expect(menu.get_by_text("Shared with Demo project")).to_be_visible()
-    # What is clicked next is on the old page too.
+    # The old page also has the element that is clicked next.
     with wide.page.expect_navigation():
         menu.get_by_role("button", name="Stop sharing view Due this week").click()
     menu.locator("summary").click()

@@ -1,4 +1,4 @@
-"""The ticket page: every field in place, comments, relations, watchers, deleting."""
+"""The ticket page: editing every field in place, comments, relations, watchers, deleting."""
 
 import pytest
 from playwright.sync_api import expect
@@ -8,7 +8,7 @@ from tests.support.serving import until
 
 @pytest.fixture
 def ticket(wide, seeded):
-    """A plain ticket of this test's own, opened."""
+    """A plain ticket for this test, opened."""
     reference = seeded.ticket("Of this test")
     wide.go(f"/tickets/{reference}")
     return wide, reference
@@ -111,7 +111,7 @@ def test_a_description_is_shown_as_it_was_written(ticket):
 def test_comments_are_written_edited_and_deleted(ticket):
     wide, _ = ticket
     wide.page.fill("#comment-body", "First thoughts")
-    # As dragging its corner does. The next field takes no style from it, which the policy forbids.
+    # Like dragging its corner. The next field must not take over this style: the policy forbids it.
     wide.page.locator("#comment-body").evaluate("field => (field.style.height = '20rem')")
     wide.page.click("#composer button[type=submit]")
     expect(wide.page.locator(".comment-text")).to_have_text("First thoughts")
@@ -142,11 +142,11 @@ def test_a_comment_sent_twice_at_once_is_one_comment(ticket):
 def test_a_form_that_was_stopped_on_its_way_is_sent_again_later(wide):
     create = wide.page.get_by_role("button", name="Create ticket")
     wide.go("/tickets/new?project=DEMO&title=Stopped")
-    # As the browser's own button does it: the page stays.
+    # Like the stop button of the browser: the page stays.
     wide.intercept("**/tickets/new", lambda route: route.abort("aborted"), times=1)
     with wide.page.expect_event("requestfailed"):
         create.click(no_wait_after=True)
-    # Playwright may not turn the clock of a page that was about to leave.
+    # Playwright cannot set the clock of a page that was about to unload.
     create.evaluate("({ form }) => { form.dataset.sent -= 6000; }")
     create.click(no_wait_after=True)
     expect(wide.page.locator("h1")).to_have_text("Stopped")

@@ -1,4 +1,4 @@
-"""What comes live on a ticket's page after changes: each once, and the time with it."""
+"""Live changes on a ticket's page: each appears once, and updates the time."""
 
 from playwright.sync_api import expect
 
@@ -21,7 +21,7 @@ def test_own_changes_of_a_minute_stand_in_the_stream_once(wide, seeded):
     wide.ask_for_news()
     expect(wide.page.locator("h1")).to_have_text("Renamed by a bot")
     expect(lines).to_have_count(6)
-    # What goes on with a run that is here already comes as well, and once.
+    # Events that continue a run already on the page appear, too, and once.
     wide.page.reload()
     expect(wide.page.locator(".run .event[id]")).to_have_count(4)
     for day in ("2031-01-02", "2031-01-03"):
@@ -71,7 +71,7 @@ def test_a_link_to_an_older_comment_leads_to_it(wide, seeded):
         wide.go(f"/tickets/{reference}#comment-{comment}")
         shown = wide.page.locator(f"#comment-{comment}")
         expect(shown).to_be_in_viewport()
-    # Within the page, too.
+    # The same for a link within the page.
     wide.page.evaluate("(id) => (location.hash = `comment-${id}`)", made[1])
     expect(wide.page.locator(f"#comment-{made[1]}")).to_be_in_viewport()
     assert wide.page.url.partition("?")[0].endswith(f"/tickets/{reference}/comments")

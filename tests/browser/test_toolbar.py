@@ -1,4 +1,4 @@
-"""The Markdown toolbar of tickets, comments, wiki pages and notes, by mouse and by key."""
+"""The Markdown toolbar of tickets, comments, wiki pages and notes, by mouse and keyboard."""
 
 import pytest
 from playwright.sync_api import expect
@@ -8,7 +8,7 @@ from tests.browser.axe import findings_in_both
 
 @pytest.fixture
 def write(wide, seeded):
-    """Write into a field, and choose a part of it."""
+    """Write into a field and select a part of it."""
 
     def written(field, text, chosen=None):
         start = text.index(chosen) if chosen else len(text)
@@ -24,7 +24,7 @@ def write(wide, seeded):
 
 @pytest.fixture
 def editors(wide, seeded):
-    """Open each of the four editors; its text field."""
+    """Open each of the four editors and return its text field."""
     reference = seeded.ticket("Of this test")
     page = {"title": "Of this test", "body": "Text"}
     slug = seeded.call("POST", "/wiki/pages", page)["slug"]
@@ -60,7 +60,7 @@ def test_bold_italic_and_a_link_by_key_in_every_editor(wide, editors, write, kin
     wide.page.keyboard.type("/wiki")
     expect(area).to_have_value("very [good](/wiki)")
     expect(wide.page.locator("dialog[data-behavior=palette]")).not_to_be_visible()
-    # Elsewhere it is the palette.
+    # Elsewhere the same keys open the palette.
     area.blur()
     wide.press("Control+k")
     expect(wide.page.locator("dialog[data-behavior=palette]")).to_be_visible()

@@ -1,4 +1,4 @@
-"""Choosing several cards of a board with a finger, and changing them together."""
+"""Selecting several cards of a board with a finger, and changing them together."""
 
 from playwright.sync_api import expect
 
@@ -13,7 +13,7 @@ def test_cards_are_chosen_by_tapping_and_changed_together(phone, seeded):
     phone.page.get_by_role("button", name="Select multiple").tap()
     expect(phone.page.locator("#dialog")).not_to_be_visible()
     expect(count).to_have_text("1")
-    # From now on a tap chooses, and opens nothing.
+    # In selection mode a tap selects, and opens nothing.
     phone.card(second).tap()
     expect(count).to_have_text("2")
     expect(phone.card(second)).to_contain_class("chosen")
@@ -28,7 +28,7 @@ def test_cards_are_chosen_by_tapping_and_changed_together(phone, seeded):
     expect(count).not_to_be_visible()
     assert phone.page.url.endswith("/projects/DEMO/board")
     assert phone.overflow() <= 0
-    # Nothing is chosen any more: a tap opens the ticket again.
+    # Nothing is selected: a tap opens the ticket again.
     phone.card(first).scroll_into_view_if_needed()
     phone.card(first).tap()
     expect(phone.page.locator("h1")).to_have_text("One")

@@ -1,4 +1,4 @@
-"""Webhooks in a browser: made, tried, looked into, and the pages judged by axe."""
+"""Webhooks in a browser: created, tested, inspected, and the pages judged by axe."""
 
 import re
 import threading
@@ -38,7 +38,7 @@ def seeded(served):
 
 @pytest.fixture
 def hook(seeded, receiver):
-    """A webhook that is told of tickets, with deliveries that arrived and that did not."""
+    """A webhook for ticket events, with a receiver that has received nothing."""
     receiver.received.clear()
     receiver.answer = 200
     given = {"url": receiver.url, "secret": "x" * 16, "event_types": ["ticket.*"]}
@@ -48,7 +48,7 @@ def hook(seeded, receiver):
 
 
 def logged(seeded, hook):
-    """Wait until an attempt stands in the log: it is written after the receiver has answered."""
+    """Wait until an attempt is in the log: it is written after the receiver has responded."""
     until(lambda: seeded.call("GET", f"/webhooks/{hook}/deliveries")["data"])
 
 
@@ -63,7 +63,7 @@ def test_a_webhook_is_made_tried_and_tells_of_a_change(wide, receiver, seeded):
     wide.page.check('input[value="ticket.*"]')
     assert findings(wide.page) == []
     wide.page.click("text=Create webhook")
-    # The form has an empty field of that name.
+    # The form before it has an empty field of the same name.
     expect(wide.page.locator("#secret")).to_have_value(re.compile(".{32}"))
     secret = wide.page.input_value("#secret")
     assert findings(wide.page) == []
@@ -136,7 +136,7 @@ def test_two_clicks_send_once(wide, hook, receiver, seeded):
     assert len(receiver.received) == 2
 
 
-# The other pages are looked at in test_every_page.py.
+# The other pages are tested in test_every_page.py.
 def test_a_phone_shows_what_was_sent(phone, hook, receiver, seeded):
     seeded.ticket("Told of")
     logged(seeded, hook)

@@ -1,4 +1,4 @@
-"""The wiki in a browser: writing with completion and preview, and losing nothing."""
+"""The wiki in a browser: writing with completion and preview, without losing text."""
 
 import pytest
 from playwright.sync_api import expect
@@ -10,7 +10,7 @@ WIKI = "/projects/DEMO/wiki"
 
 @pytest.fixture(scope="module")
 def seeded(seeded):
-    """With a few pages."""
+    """The seeded server, with a few pages."""
     project = seeded.ids["project"]
     body = "".join(f"## Part {number}\n\n{'Words. ' * 120}\n\n" for number in range(1, 6))
     for title, text in (
@@ -89,7 +89,7 @@ def test_ctrl_s_saves_and_e_edits(wide):
     wide.page.wait_for_url(f"**{WIKI}/crowded")
     expect(wide.page.locator(".wiki-main")).to_contain_text("Saved by a key")
     expect(wide.page.locator("h1")).to_be_focused()
-    # Whoever only reads begins where the browser does.
+    # A page that was not just saved leaves the focus where the browser puts it.
     wide.page.reload()
     assert wide.page.evaluate("document.activeElement === document.body")
 
@@ -156,7 +156,7 @@ def test_one_is_told_while_writing_that_another_saved(wide, seeded):
     expect(area).to_be_focused()
     expect(area).to_have_value("One\n\nTwo by Ada\n")
     assert findings(wide.page) == []
-    # Nor does it take the focus where nothing has it.
+    # The message does not take the focus when nothing has it.
     area.blur()
     seeded.call("PATCH", f"/wiki/pages/{page['id']}", {"body": "One by another\n\n2\n"})
     wide.ask_for_news()

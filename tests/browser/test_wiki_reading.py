@@ -1,4 +1,4 @@
-"""Reading a wiki page on a wide window: the pages beside it, code that scrolls, a calm focus."""
+"""Reading a wiki page in a wide window: the pages beside it, code that scrolls, a stable focus."""
 
 import pytest
 from playwright.sync_api import expect
@@ -10,7 +10,7 @@ LONG = "x" * 300
 
 @pytest.fixture
 def pages(wide, seeded):
-    """Two pages, the first of which has a long line of code."""
+    """Two pages, of which the first has a long line of code."""
     project = seeded.ids["project"]
     body = f"Text\n\n```\n{LONG}\n```\n"
     for title, text in (("Reading aloud", body), ("Reading alone", "[[reading-aloud]]")):
@@ -25,12 +25,12 @@ def test_the_pages_stand_beside_the_one_that_is_read(pages):
     wide.go("/projects/DEMO/wiki/reading-aloud")
     tree = wide.page.get_by_role("navigation", name="Pages")
     expect(tree.locator("[aria-current=page]")).to_have_text("Reading aloud")
-    # Their arrival leaves the focus where it is.
+    # The list of pages does not move the focus when it arrives.
     assert wide.page.evaluate("document.activeElement === document.body")
     assert not findings_in_both(wide.page)
     tree.get_by_role("link", name="Reading alone").click()
     expect(wide.page.locator("h1")).to_have_text("Reading alone")
-    # A link says the title of its page.
+    # A link shows the title of its page.
     expect(wide.page.locator(".wiki-main a.wikilink")).to_have_text("Reading aloud")
 
 

@@ -1,4 +1,4 @@
-"""What a client of one OpenAPI document would notice of another in its place."""
+"""What a client of one OpenAPI document would notice if another replaced it."""
 
 import json
 from collections.abc import Iterator
@@ -6,19 +6,19 @@ from typing import Any
 
 Schema = dict[str, Any]
 
-# Who may call, from few to all.
+# Access levels, from few callers to all.
 ACCESS = ("H", "H,B/W", "H,B/R", "anon")
 LOWER = ("minimum", "minLength", "minItems")
 UPPER = ("maximum", "maxLength", "maxItems")
 
 
 def breaks(old: Schema, new: Schema) -> list[str]:
-    """What a client of the old document would notice, a sentence each."""
+    """What a client of the old document would notice, one sentence each."""
     return list(_Comparison(old, new).run())
 
 
 class _Comparison:
-    """One walk over both documents; pairs of schemas that refer to each other are seen once."""
+    """One walk over both documents; each pair of schemas is compared once, even if recursive."""
 
     def __init__(self, old: Schema, new: Schema) -> None:
         self.old, self.new = old, new
@@ -95,14 +95,14 @@ class _Comparison:
                 yield from self._schema(name, content["schema"], found["schema"], sent=sent)
 
     def _schema(self, name: str, old: Schema, new: Schema, *, sent: bool) -> Iterator[str]:
-        """Compare two schemas of something that clients send, or else receive."""
+        """Compare two schemas of what clients send, or else receive."""
         pair = (json.dumps(old, sort_keys=True), json.dumps(new, sort_keys=True), sent)
         if pair in self._seen:
             return
         self._seen.add(pair)
         before, after = self._branches(self.old, old), self._branches(self.new, new)
         if len(before) == len(after) == 1:
-            # What can be one thing only has no name on the wire: it is what it is made of.
+            # A single choice has no name on the wire, so only its content is compared.
             (was,), (found,) = before.values(), after.values()
             if _kind(was) != _kind(found):
                 yield f"{name} cannot be {_kind(was)} any more"
@@ -111,14 +111,14 @@ class _Comparison:
         for key in before.keys() - after.keys():
             yield f"{name} cannot be {key} any more"
         for key in after.keys() - before.keys():
-            # Further kinds of object are open, as values of enums are; no value at all is not.
+            # Clients must expect new kinds of object, like new values of enums, but not a new null.
             if not sent and not key.startswith("#"):
                 yield f"{name} can be {key} now"
         for key in before.keys() & after.keys():
             yield from self._plain(name, before[key], after[key], sent=sent)
 
     def _branches(self, root: Schema, schema: Schema) -> dict[str, Schema]:
-        """What a value can be, by the name of its schema or of its type."""
+        """The alternatives for a value, by the name of their schema or type."""
         choices = schema.get("anyOf") or schema.get("oneOf")
         if choices is None and "$ref" in schema:
             target = self._resolved(root, schema)
@@ -145,7 +145,7 @@ class _Comparison:
         return schema
 
     def _flat(self, root: Schema, schema: Schema) -> Schema:
-        """The schema with its parts (``allOf``) put together."""
+        """The schema with its parts (``allOf``) merged."""
         schema = self._resolved(root, schema)
         made: Schema = {key: value for key, value in schema.items() if key != "allOf"}
         for part in schema.get("allOf", ()):
@@ -194,7 +194,7 @@ def _kind(schema: Schema) -> str:
 
 
 def _one_value(schema: Schema) -> Schema:
-    """The schema with ``const``, where an enum of one value says the same."""
+    """The schema with ``const`` in place of an enum of one value."""
     values = schema.get("enum", ())
     if len(values) != 1:
         return schema
@@ -202,7 +202,7 @@ def _one_value(schema: Schema) -> Schema:
 
 
 def _both(first: Schema, second: Schema) -> Schema:
-    """The properties of two parts of one schema; one that both have must be as both say."""
+    """The properties of two parts of one schema; a property of both must satisfy both."""
     shared = {key: {"allOf": [first[key], second[key]]} for key in first.keys() & second.keys()}
     return {**first, **second, **shared}
 

@@ -1,8 +1,8 @@
-"""Whether one OpenAPI document can take the place of another without a client noticing.
+"""Whether one OpenAPI document can replace another without a client noticing.
 
-Version 1 accepts additions only. What a client may send must go on being
-accepted, and what it was promised must go on being answered. ``python -m
-tests.contract.compatibility`` keeps today's document as the released one.
+Version 1 accepts additions only. What a client may send must still be accepted, and what it was
+promised must still be answered. ``python -m tests.contract.compatibility`` keeps today's document
+as the released one.
 """
 
 import json
@@ -18,15 +18,15 @@ from tests.support.settings import settings_for
 
 RELEASED = Path(__file__).parent / "released" / "openapi.json"
 CHANGELOG = Path(__file__).resolve().parents[2] / "CHANGELOG.md"
-# What the kept document says and the code never did, in the words of ``breaks``; a test shows what
-# is so. Once the document is kept anew, nothing is left to be corrected.
+# Mistakes of the kept document, which the code never followed, as sentences of ``breaks``; a test
+# shows the facts. Once a new document is kept, nothing is left to be corrected.
 CORRECTED: frozenset[str] = frozenset()
-# What only people read.
+# Keys whose values only people read.
 PROSE = frozenset({"description", "summary", "example", "examples", "title"})
 
 
 def today() -> Schema:
-    """The document of the code at hand."""
+    """The document of the current code."""
     found: Schema = json.loads(_today())
     return found
 
@@ -38,7 +38,7 @@ def _today() -> str:
 
 
 def without_prose(value: Any, *, named: bool = False) -> Any:
-    """The document without what only people read. ``named``: its keys are names of the API."""
+    """The document without text for people. ``named``: its keys are names of the API."""
     if isinstance(value, list):
         return [without_prose(one) for one in value]
     if not isinstance(value, dict):
@@ -51,21 +51,21 @@ def without_prose(value: Any, *, named: bool = False) -> Any:
 
 
 def released() -> Schema:
-    """The document that was released last."""
+    """The last released document."""
     found: Schema = json.loads(RELEASED.read_text())
     return found
 
 
 def is_released(version: str, changelog: str) -> bool:
-    """Whether CHANGELOG.md calls this version released; it must have the version."""
+    """Whether CHANGELOG.md lists this version as released; it must list the version."""
     (date,) = re.findall(rf"^## \[{re.escape(version)}\] - (.+)$", changelog, re.M)
     return date != "Unreleased"
 
 
 def version_to_raise(kept: Schema, now: Schema, changelog: str) -> str:
-    """The version that the minor of this document's must be above, or "" where it is as it must be.
+    """The version above whose minor this document's must be raised, or "" if it is right.
 
-    Additions to what was released raise the minor version.
+    Additions to a release raise the minor version.
     """
     old, new = kept["info"]["version"], now["info"]["version"]
     if not is_released(old, changelog):
@@ -75,7 +75,7 @@ def version_to_raise(kept: Schema, now: Schema, changelog: str) -> str:
 
 
 def number(version: str) -> tuple[int, ...]:
-    """A version, to be compared."""
+    """A version as a tuple that can be compared."""
     return tuple(int(part) for part in version.split("."))
 
 

@@ -1,4 +1,4 @@
-"""Reading the tables of the contract, and comparing them with what the code has, both ways."""
+"""Reads the tables of the contract, and compares them with the code in both directions."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ LATER = "later"
 
 
 def read(name: str) -> tuple[set[Row], set[Row]]:
-    """The rows that must be there, and the rows that may be."""
+    """The rows that must exist, and the rows that may."""
     lines = (Path(__file__).parent / name).read_text().splitlines()
     rows = [tuple(line.split()) for line in lines if line and not line.startswith("#")]
     due = {row for row in rows if row[-1] != LATER}

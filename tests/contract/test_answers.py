@@ -1,7 +1,7 @@
-"""One journey through every operation: each success in the document is met, field for field.
+"""One journey through every operation: each success in the document occurs, field for field.
 
-The client checks each answer (tests/support/openapi.py): no field is missing and none unnamed, so
-what builders make and what schemas describe are the same.
+The client checks each response (tests/support/openapi.py): no field is missing or undocumented, so
+the builders and the schemas agree.
 """
 
 import base64
@@ -119,7 +119,7 @@ def people(cast):
 
 
 def second_factor(cast):
-    """Carol turns it on and off, and on again, so that ada has something to reset."""
+    """Carol turns it on and off, and on again, so that ada can reset it."""
     carol = cast.bo
     ok(carol.post("/auth/login", {"username": "carol", "password": PASSWORD * 2}))
     ok(carol.get("/users/me/totp"))

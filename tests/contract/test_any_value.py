@@ -1,4 +1,4 @@
-"""What a field or an argument is given, whatever it is, is read or refused."""
+"""Any value of a field or an argument is either read or refused."""
 
 import pytest
 
@@ -14,7 +14,7 @@ TOOLS = catalog("Docket").tools
 
 
 def found(load, names):
-    """What any other exception than a refusal was, and where."""
+    """Yield the values that raised any other exception than a refusal."""
     for name in names:
         for value in ODD:
             try:

@@ -1,4 +1,4 @@
-"""Clients that a generator makes of the document: typed, and talking to the real application."""
+"""Clients generated from the document: typed, and talking to the real application."""
 
 import importlib
 import inspect
@@ -21,7 +21,7 @@ PACKAGE = "generated_docket"
 
 @pytest.fixture(name="made", scope="module")
 def _made():
-    """The warnings of the generator, and the root of what it made."""
+    """The warnings of the generator, and the directory of its output."""
     root = made_once("clients", make)
     return json.loads((root / "warnings.json").read_text()), root
 
@@ -42,7 +42,7 @@ def make(root):
 
 @pytest.fixture(name="part", scope="module")
 def _part(made):
-    """Imports a module of the generated package."""
+    """A function that imports a module of the generated package."""
     with pytest.MonkeyPatch.context() as patched:
         patched.syspath_prepend(made[1])
         yield lambda name: importlib.import_module(f"{PACKAGE}.{name}")
@@ -52,7 +52,7 @@ def _part(made):
 
 @pytest.fixture(name="called")
 def _called(app, part):
-    """Calls an operation, as a bot if there is a token, and gives what the client makes of it."""
+    """A function that calls an operation, as a bot if given a token; returns the result."""
     address = {
         "base_url": "http://localhost/api/v1",
         "httpx_args": {"transport": httpx.WSGITransport(app=app)},

@@ -1,4 +1,4 @@
-"""What the document tells people beside the form: examples, descriptions and where to go on."""
+"""What the document tells people besides schemas: examples, descriptions and links."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def operations(content):
 
 
 def bodies(operation):
-    """The bodies that an operation takes and answers with success, and what each is."""
+    """The bodies of requests and successful responses of an operation, with their kind."""
     if "requestBody" in operation:
         # A form with a file has no example.
         content = operation["requestBody"]["content"]
@@ -107,7 +107,7 @@ def resolved(pointer, body):
 
 
 def parameters(link, path, body):
-    """What a link gives its target: its runtime expressions, evaluated."""
+    """The parameters that a link passes to its target: its runtime expressions, evaluated."""
     return {
         name: path[expression.removeprefix("$request.path.")]
         if expression.startswith("$request")
@@ -149,7 +149,7 @@ def test_lists_and_creates_lead_to_what_can_be_read_alone():
 
 
 def start(ada, project):
-    """Something of each kind, and the requests that links start from: (operation, path, body)."""
+    """Create one of each thing; yield requests that links start from: (operation, path, body)."""
     ticket = ok(ada.post(f"/projects/{project}/tickets", {"title": "Rotate"}), 201)
     other = ok(ada.post(f"/projects/{project}/tickets", {"title": "Old"}), 201)
     page = ok(ada.post("/wiki/pages", {"title": "Hosts", "body": "[[none]]"}), 201)
@@ -205,7 +205,7 @@ def start(ada, project):
         ("comments", {"id": comment["id"]}, f"/comments/{comment['id']}"),
         ("wiki", {"id": page["id"]}, f"/wiki/pages/{page['id']}"),
     ):
-        # One that stays when what was made is deleted.
+        # This file stays when the one of the request is deleted.
         add_file(ada, address)
         yield f"{name}.files.create", with_files, form_of(b"Words")
         yield f"{name}.files.list", with_files, None
@@ -240,10 +240,10 @@ def test_links_lead_to_what_is_there(app, cast):
     for target, needed in ends:
         assert ask(target, dict(needed), None).status_code == 204, target
     beyond = {
-        # A first admin, and an attempt to deliver, take more than a request to be there.
+        # The first admin and a delivery attempt need more than one request to exist.
         ("setup.admin", "users.update"),
         ("webhooks.deliveries.list", "webhooks.deliveries.retry"),
-        # What converts a note is itself a link of its creation.
+        # The request that converts a note is itself the target of a link.
         ("sticky_notes.convert", "tickets.get"),
     }
     assert {(name, link["operationId"]) for name, _, _, link, _ in links(content)} == (

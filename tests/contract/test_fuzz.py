@@ -1,9 +1,9 @@
-"""Generated requests: none brings a 500, none gets an answer beside the document.
+"""Generated requests: none causes a 500, and none gets an undocumented response.
 
 CASES=50000 (make fuzz) sends more.
 
-schemathesis makes requests that fit the document and requests that do not; ids of things that exist
-are put in for many of the made-up ones, since a random id only ever meets a 404.
+schemathesis generates valid and invalid requests; many made-up ids are replaced by existing ones,
+because a random id only ever gets a 404.
 """
 
 import os
@@ -35,18 +35,18 @@ pytestmark = pytest.mark.slow
 ROUTES = registry.routes().routes
 
 
-# By the first word of the name, which says what it is about.
+# By the first word of the name, which is the subject.
 OPERATIONS = {
     kind: list(found)
     for kind, found in groupby(sorted(ROUTES), lambda name: name.partition(".")[0])
 }
-# Nobody gets in by what is made up, which is their answer.
+# Made-up credentials are always refused, which is the expected response.
 LOGINS = {"auth.login", "auth.passkey.log_in"}
-# The humans may do most, so most is asked by one; the others are five kinds of caller with them.
+# People may do most, so ada sends most requests; there are five kinds of caller.
 CALLERS = ["ada"] * 6 + ["smith", "fenced", "scout", "nobody"]
-# Statuses of those who do not get in.
+# Statuses of refused credentials.
 SHUT_OUT = {401, 429}
-# On each database; the first is always the simplest.
+# Cases for each operation and database; the first is always the simplest.
 EACH = max(2, int(os.environ.get("CASES", "0")) // len(ROUTES))
 CHECKS = (
     not_a_server_error,
@@ -59,14 +59,14 @@ CHECKS = (
 
 @pytest.fixture(name="made", scope="module")
 def _made(database):
-    """The application, who asks it, and what there is."""
+    """The application, its actors, and the things that exist."""
     app = emptied(database)
     cast = make_cast(app)
     return app, cast, things_of(cast)
 
 
 def things_of(cast):
-    """For each name that a path or body may hold, values that exist."""
+    """Existing values for each name in paths and bodies."""
     ada, project = cast.ada, cast.open_project
     epic = make_ticket(ada, project, "Epic", type="epic")
     ticket = make_ticket(ada, project, "Story", parent_ticket_id=epic["id"])
@@ -113,15 +113,15 @@ def things_of(cast):
 
 @cache
 def schema_of(app):
-    """The document of an application; reading it takes longer than the requests do."""
+    """The document of an application, cached: reading it takes longer than the requests do."""
     schema = schemathesis.openapi.from_wsgi("/api/v1/openapi.json", app)
-    # To read the sources for values worth a try takes as long as fifty requests.
+    # Searching the sources for useful values takes as long as fifty requests.
     schema.config.analysis.constants.enabled = IS_LONG
     return schema
 
 
 def cases(app, operation_id):
-    """Cases of an operation, both kinds where there is anything to get wrong."""
+    """Valid cases of an operation, and invalid ones if it takes any input."""
     operation = schema_of(app).find_operation_by_id(operation_id)
     fitting = operation.as_strategy(generation_mode=GenerationMode.POSITIVE)
     if not operation.body and not list(operation.iter_parameters()):
@@ -130,7 +130,7 @@ def cases(app, operation_id):
 
 
 def put_in_known(case, known, choose):
-    """Replace made-up ids, three times out of four, by ones that exist."""
+    """Replace made-up ids by existing ones, three times out of four."""
 
     def chosen(values, present):
         return choose(values) if choose([True, True, True, False]) else present
@@ -147,7 +147,7 @@ def put_in_known(case, known, choose):
 
 @pytest.mark.parametrize("kind", OPERATIONS)
 def test_generated_requests_find_no_crash_and_no_surprise(made, kind, subtests, monkeypatch):
-    # What a request takes away is there for the next one.
+    # Writes are rolled back, so what one request deletes exists for the next.
     with frozen(monkeypatch):
         for operation_id in OPERATIONS[kind]:
             statuses = []

@@ -34,7 +34,7 @@ def every_error():
     return found
 
 
-# The classes whose code goes with more than one status.
+# Classes whose code has more than one status.
 SEVERAL = {errors.InvalidField: {400, 422}, errors.RequestMalformed: {400, 414, 431}}
 
 
@@ -49,7 +49,7 @@ def test_the_error_codes_are_those_of_the_specification():
 
 def test_the_document_describes_every_error_code():
     described = {kind.code for kind in (*refusals.DETAILS, *refusals.BARE)}
-    # Of no operation: its address does not exist with that method, or there is no address.
+    # These belong to no operation: the address does not exist with that method, or is missing.
     of_no_operation = {"request.method_not_allowed", "request.malformed"}
     assert {kind.code for kind in every_error()} - described == of_no_operation
 

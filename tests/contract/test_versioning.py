@@ -13,9 +13,9 @@ TICKET = "/tickets/{id_or_display_id}"
 
 
 def test_nothing_that_was_released_is_gone():
-    """A change that this refuses needs /api/v2, or another shape.
+    """A change that fails here needs /api/v2, or another shape.
 
-    Corrections of the document are named one by one, and those that are made are forgotten.
+    Corrections of the document are listed one by one, and dropped once they are made.
     """
     found = breaks(compatibility.released(), compatibility.today())
     assert set(found) == compatibility.CORRECTED
@@ -30,7 +30,7 @@ def test_what_is_corrected_was_never_accepted(cast):
 
 
 def test_a_release_keeps_its_document():
-    """Once CHANGELOG.md calls the version released, the kept document is that version's."""
+    """The kept document is that of the version, once CHANGELOG.md lists the version as released."""
     changelog = compatibility.CHANGELOG.read_text()
     kept, now = compatibility.released(), compatibility.without_prose(compatibility.today())
     versions = [compatibility.number(one["info"]["version"]) for one in (kept, now)]

@@ -1,4 +1,4 @@
-"""What keeps the code easy to live in, in numbers: `python -m tests.house.counts` prints them."""
+"""Counts that keep the code easy to work with: `python -m tests.house.counts` prints them."""
 
 import ast
 import re
@@ -20,16 +20,16 @@ DOCUMENTED = {
     *("_deserialize", "_serialize", "_validate"),  # fields of marshmallow
     "_get_current_object",  # proxies of Flask
     "_exit",  # os
-    "_srcfile",  # logging, to leave out what nobody asks for
+    "_srcfile",  # logging, to turn off the lookup of callers
 }
-# Documents that are no part of the repository.
+# Documents that are not in the repository.
 OUTSIDE = re.compile(
     r"\b(interface|decisions|architecture|reliability|mcp|ui|dependencies|house|pages-review)\.md"
 )
 POSSESSIVE_GROUP = re.compile(r"\)(?:[*+?]|\{+[0-9,]+\}+)\+")
 LONG_TEMPLATE_LINE = 140
 LONG_FILE = 400
-# Terms of the field that have such words.
+# Standard terms that contain banned words.
 STANDARD = re.compile(r"front_matter|turn_o(?:n|ff)")
 # Words with other meanings in the field, or none.
 BANNED = {
@@ -50,17 +50,17 @@ def modules() -> dict[str, ast.Module]:
 
 @cache
 def nodes() -> dict[str, list[ast.AST]]:
-    """Every node of each module: to walk all of them takes a second."""
+    """The nodes of each module, cached: walking all of them takes a second."""
     return {path: list(ast.walk(tree)) for path, tree in modules().items()}
 
 
 def lines() -> int:
-    """The lines of app."""
+    """The number of lines of app."""
     return sum(len((ROOT / path).read_text().splitlines()) for path in modules())
 
 
 def short_files() -> list[str]:
-    """Files of less than 60 lines, packages' own aside."""
+    """Files of fewer than 60 lines, except __init__.py."""
     return [
         path
         for path in modules()
@@ -69,7 +69,7 @@ def short_files() -> list[str]:
 
 
 def core_modules() -> list[str]:
-    """The modules of core."""
+    """The modules of app/core."""
     return [
         path
         for path in modules()
@@ -78,7 +78,7 @@ def core_modules() -> list[str]:
 
 
 def private_names() -> list[str]:
-    """Where a name is used that a library keeps for itself."""
+    """Uses of names that libraries keep to themselves."""
     return [found for path in modules() for found in _private_names(path)]
 
 
@@ -101,7 +101,7 @@ def _private_names(path: str) -> Iterator[str]:
 
 
 def _overridden(path: str, node: ast.ClassDef) -> Iterator[str]:
-    """Private methods of a class of a library that this one replaces."""
+    """Private methods of this class that override those of a library's class."""
     ours = {
         one.name for one in node.body if isinstance(one, ast.FunctionDef) and _is_private(one.name)
     }
@@ -119,7 +119,7 @@ def _overridden(path: str, node: ast.ClassDef) -> Iterator[str]:
 
 @cache
 def _own_names() -> frozenset[str]:
-    """Every name that app itself defines or assigns."""
+    """All names that app itself defines or assigns."""
     found = set()
     for tree in nodes().values():
         for node in tree:
@@ -138,7 +138,7 @@ def _own_names() -> frozenset[str]:
 
 
 def outside_citations() -> list[str]:
-    """Lines that cite a document which the repository does not hold."""
+    """Lines that cite a document outside the repository."""
     return [
         f"{path.relative_to(ROOT)}:{number}"
         for folder in ("app", "migrations", "templates", "static", "tests", "docs")
@@ -152,7 +152,7 @@ def outside_citations() -> list[str]:
 
 
 def undeclared_imports() -> list[str]:
-    """Distributions that app imports and pyproject.toml does not name."""
+    """Distributions that app imports and pyproject.toml does not declare."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     declared = {
         _normal(re.split(r"[\[<>=~! ]", one)[0])
@@ -178,7 +178,7 @@ def _normal(name: str) -> str:
 
 
 def class_names_twice() -> dict[str, list[str]]:
-    """Names that more than one class of app has, and where."""
+    """Names that more than one class of app has, with their files."""
     found: dict[str, list[str]] = {}
     for path, tree in nodes().items():
         for node in tree:
@@ -189,7 +189,7 @@ def class_names_twice() -> dict[str, list[str]]:
 
 
 def banned_names() -> list[str]:
-    """Modules and names that app defines with a word that is not the field's."""
+    """Modules and names of app that contain a banned word."""
     found = [path for path in modules() if _words(Path(path).stem) & BANNED]
     for path, tree in nodes().items():
         for node in tree:
@@ -227,9 +227,9 @@ def long_files() -> list[str]:
 
 
 def possessive_groups() -> list[str]:
-    """Lines that repeat a group of a regular expression possessively.
+    """Lines in which a group of a regular expression is repeated possessively.
 
-    Before Python 3.11.5 a match may continue behind the text of a repetition that failed.
+    Before Python 3.11.5 a match may continue after the text of a repetition that failed.
     """
     return [
         f"{path}:{number}"
@@ -250,7 +250,7 @@ def long_template_lines() -> list[str]:
 
 
 def counts() -> dict[str, int]:
-    """All of them."""
+    """All counts, by name."""
     return {
         "lines of app": lines(),
         "files of app": len(modules()),

@@ -1,9 +1,9 @@
 """Every string that people and clients see: `python -m tests.house.strings` prints them to be read.
 
-Texts of pages stand in their templates, those of Python code in one `messages.py` of each package.
-Arguments narrow the list to paths that begin with one of them: `python -m tests.house.strings
-templates/wiki app/wiki`. `--messages` leaves only the modules of messages. Braces stand for values.
-Docstrings of routes are public and in the list, as are those of commands.
+Texts of pages are in their templates, those of Python code in the `messages.py` of each package.
+Arguments limit the list to paths that begin with one of them: `python -m tests.house.strings
+templates/wiki app/wiki`. `--messages` leaves only the modules of messages. Braces replace values.
+Docstrings of routes and commands are public, and in the list.
 """
 
 import ast
@@ -21,13 +21,13 @@ INLINE = re.compile(r"</?(?:a|abbr|b|code|em|i|kbd|mark|small|span|strong|time|w
 SPOKEN = re.compile(r'\b(?:aria-label|aria-description|title|placeholder|alt)="([^"]+)"')
 QUOTED = re.compile(r""""((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)'|`((?:[^`\\]|\\.)*)`""")
 LETTERS = re.compile(r"[A-Za-z]{2}")
-# A sentence, or a word with a capital. Neither markup, an address nor a statement of SQL.
+# A sentence, or a capitalized word. Not markup, an address or a statement of SQL.
 PROSE = re.compile(r"\w[\w’'.,:;)“”{}…-]* +[\w{“(]|^[A-Z][a-z]+(?: |[.?!…:]?$)")
 OTHER = re.compile(
     r"[<=]\S*[\"/]|^[/.#\[]|::|=\$?\{|^\s*(?:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|PRAGMA|DROP|SET)\b|&&"
 )
 PUBLISHING = {"route", "command"}
-# What no string says: it reads as translated, or another word is used for it.
+# Words that no string contains: they read as translated, or another word is used instead.
 AVOIDED = re.compile(
     r"\b(?:meanwhile|chosen|ticked|tick some|tak(?:e|es|en) back|for good|go on|mend|whoever"
     r"|nobody's|to be told|sign(?:ed)? in|in vain|that is shown|as yet)\b",
@@ -35,7 +35,7 @@ AVOIDED = re.compile(
 )
 
 MESSAGES = "messages.py"
-# What is said with these calls ends in front of a person or a client, as do all errors of a domain.
+# People or clients see the arguments of these calls, as they see all domain errors.
 SAYING = {
     *("echo", "prompt", "confirm", "progressbar", "Letter", "Finding", "Problem", "Words"),
     *("refuse", "note", "fail", "impossible", "duplicate_is_conflict", "matching", "one_error"),
@@ -52,7 +52,7 @@ OF_NO_MESSAGES = ("app/sample/", "app/help/samples.py")
 
 @dataclass(frozen=True)
 class Text:
-    """A string and where it stands."""
+    """A string and its place in the code."""
 
     path: str
     line: int
@@ -60,7 +60,7 @@ class Text:
 
     @property
     def fixed(self) -> str:
-        """The text without the values in it."""
+        """The text without its values."""
         return re.sub(r"\{[^{}]*\}", "{}", self.text)
 
     def __str__(self) -> str:
@@ -68,7 +68,7 @@ class Text:
 
 
 def strings() -> list[Text]:
-    """All of them: templates, Python, scripts."""
+    """All strings: of templates, Python and scripts."""
     return [*_of_templates(), *_of_python(), *_of_scripts()]
 
 
@@ -97,14 +97,14 @@ def _of_templates() -> Iterator[Text]:
 
 
 def _without_jinja(block: re.Match[str]) -> str:
-    """As long as before and with the same lines, so that places stay."""
+    """A replacement with the same length and lines, so that positions stay the same."""
     is_value, is_else = block[0].startswith("{{"), re.match(r"\{%-? *el", block[0])
     stands_for = "{}" if is_value else "/" if is_else else ""
     return stands_for + re.sub(r"[^\n]", " ", block[0][len(stands_for) :])
 
 
 def _without_tag(tag: re.Match[str]) -> str:
-    """As long as before; all but a tag within a sentence parts the texts around it."""
+    """A replacement of the same length; any tag not within a sentence splits the text around it."""
     return ("" if INLINE.match(tag[0]) else "\0").ljust(len(tag[0]))
 
 
@@ -118,7 +118,7 @@ def _of_python() -> Iterator[Text]:
 
 
 def out_of_place() -> list[Text]:
-    """Messages in Python that do not stand in a module of messages."""
+    """Messages in Python that are outside of the modules of messages."""
     found = []
     errors = _errors()
     for path, tree in nodes().items():
@@ -151,7 +151,7 @@ def _errors() -> set[str]:
 
 
 def _said(node: ast.AST, saying: set[str]) -> Iterator[ast.AST]:
-    """The texts that this call or assignment says."""
+    """The texts that this call or assignment shows."""
     if isinstance(node, ast.Call):
         says = ast.unparse(node.func).rpartition(".")[2] in saying
         given = [*(node.args if says else ())]
@@ -165,7 +165,7 @@ def _said(node: ast.AST, saying: set[str]) -> Iterator[ast.AST]:
 
 
 def _texts(given: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """The texts among these expressions, whichever of them is the case."""
+    """The texts among these expressions, in all branches."""
     for node in given:
         if isinstance(node, ast.Constant | ast.JoinedStr):
             yield node
@@ -186,7 +186,7 @@ def _value(node: ast.AST) -> str:
 
 
 def _unseen(node: ast.AST) -> Iterator[ast.AST]:
-    """Parts of f-strings, annotations, and docstrings that no decorator publishes."""
+    """Nodes to skip: parts of f-strings, annotations, and docstrings that are not published."""
     if isinstance(node, ast.JoinedStr):
         yield from (part for part in ast.walk(node) if part is not node)
     elif isinstance(node, ast.arg | ast.AnnAssign) and node.annotation:

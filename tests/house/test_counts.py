@@ -1,4 +1,4 @@
-"""The code stays as easy to live in as it is; a limit rises only by what a feature needs."""
+"""The code stays as easy to work with as it is; a limit rises only by what a feature needs."""
 
 from tests.house import counts
 

@@ -1,4 +1,4 @@
-"""What people and clients read can be read in one go, and reads as one voice."""
+"""The strings that people and clients see can be read in one go, and have one voice."""
 
 import ast
 
@@ -10,7 +10,7 @@ from tests.house.counts import modules
 
 @pytest.fixture(scope="module")
 def shown():
-    """All of them; to find them takes seconds."""
+    """All strings; finding them takes seconds."""
     return strings.strings()
 
 
@@ -45,7 +45,7 @@ def test_messages_stand_in_the_modules_of_messages():
 
 
 def test_modules_of_messages_import_no_code():
-    """They are read like a list, and anything may import them."""
+    """These modules are read like a list, and anything may import them."""
     imported = {
         f"{path}: {name}"
         for path, tree in modules().items()

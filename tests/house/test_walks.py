@@ -1,4 +1,4 @@
-"""One request walks through few files and calls: these are the most of three kinds."""
+"""A request runs through few files and calls; these are the limits for several kinds."""
 
 import pytest
 

@@ -1,7 +1,7 @@
-"""How much code one request walks through: `python -m tests.house.walks` prints it.
+"""How much code one request runs through: `python -m tests.house.walks` prints it.
 
-Counts the files of app that a request enters and the calls of functions in them. The third request
-of each kind counts, on SQLite, so that what is made once and kept is there.
+Counts the files of app that a request enters and the function calls in them. The third request of
+each kind counts, on SQLite, so that caches are filled.
 """
 
 import sys
@@ -22,19 +22,19 @@ REQUESTS = 3
 
 @dataclass(frozen=True)
 class Walk:
-    """What one request entered."""
+    """The files that one request entered, and its number of calls."""
 
     files: frozenset[str]
     calls: int
 
     @property
     def core_files(self) -> int:
-        """How many of its files are in core."""
+        """The number of its files in core."""
         return sum(path.startswith("app/core/") for path in self.files)
 
 
 def walked(act: Callable[[], object]) -> Walk:
-    """The walk of ``act`` in this thread."""
+    """Measure the walk of ``act`` in this thread."""
     files: set[str] = set()
     calls = 0
 
@@ -54,7 +54,7 @@ def walked(act: Callable[[], object]) -> Walk:
 
 
 def requests(cast: Cast) -> dict[str, Callable[[], object]]:
-    """One request of each kind, by its name; each raises where it is refused."""
+    """One request of each kind, by name; each raises an error if it is refused."""
     agent = Agent(cast.smith)
     tickets = f"/projects/{cast.open_project}/tickets"
     ticket = {"type": "story", "title": "The printer is on fire", "body": "Smoke on floor two."}
@@ -78,7 +78,7 @@ def _answered(response: Any) -> Any:
 
 
 def walks() -> dict[str, Walk]:
-    """The walk of the third request of each kind, on a database of its own."""
+    """The walks of the third request of each kind, on a new database."""
     with sqlite_database() as database:
         database.app.test_client_class = None
         asked = requests(make_cast(database.app))

@@ -16,12 +16,12 @@ from tests.support.workspace import owner_of
 pytestmark = pytest.mark.slow
 
 AGENTS, CLOSED = (32, 200) if IS_LONG else (8, 20)
-# What agents run into when they meet; anything else is a fault.
+# Refusals that are expected when agents meet; any other one is a fault.
 INTENDED = {("resource.conflict", "assignee_mismatch")}
 
 
 class Agent:
-    """A bot on its own connection, and what it was refused."""
+    """A bot with its own connection, and the refusals that it received."""
 
     def __init__(self, served, bot):
         self.served, self.bot = served, bot
@@ -32,7 +32,7 @@ class Agent:
         self.calls = self.moves = 0
 
     def call(self, tool, **arguments):
-        """The structured result, or None for a refusal."""
+        """Call a tool; return the structured result, or None for a refusal."""
         message = {
             "jsonrpc": "2.0",
             "id": next(self.numbers),
@@ -50,10 +50,10 @@ class Agent:
         return None
 
     def work(self):
-        """Take what is ready until nothing is left."""
+        """Take ready tickets until none is left."""
         assert self.call("get_self")["username"] == self.bot.username
         while ready := self.call("list_tickets", ready=True, limit=20)["data"]:
-            # Colleagues look at the same list; each begins somewhere else.
+            # All agents see the same list; each begins at a different place.
             offset = hash((self.bot.id, len(self.claimed))) % len(ready)
             for row in ready[offset:] + ready[:offset]:
                 name = row["display_id"]
@@ -67,10 +67,10 @@ class Agent:
         assert self.call("create_wiki_page", project="REAL", title=title, body=body)
 
     def finish(self, name):
-        """Read it, start it, say something, link it to the one before, and end it."""
+        """Read it, start it, comment on it, link it to the one before, and finish it."""
         ticket = self.call("get_ticket", ticket=name)
         assert ticket["assignee"] == self.bot.username
-        # Some are under way already, and a move to where it is changes nothing.
+        # Some are already in progress, and a move to the current state changes nothing.
         self.moves += 1 + (ticket["state"] != "In progress")
         move = {"ticket": name, "state": "In progress", "expected_assignee": "me"}
         assert self.call("transition_ticket", **move)
@@ -78,14 +78,14 @@ class Agent:
         if len(self.claimed) > 1:
             edge = {"ticket": name, "type": "relates_to", "target": self.claimed[-2]}
             if self.call("add_ticket_relation", **edge) is None:
-                # They were related before.
+                # They were already related.
                 self.refusals.subtract([("resource.conflict", "duplicate_key")])
         done = {"ticket": name, "state": "done", "comment": "Done.", "expected_assignee": "me"}
         assert self.call("transition_ticket", **done)["state"] == "Done"
 
 
 def issues_of_the_real_data(directory):
-    """A file of what is open, every other of it, and some of what is closed."""
+    """Write a file of every other open issue and of some closed ones; return its path."""
     lines = (REAL_DATA / "issues.jsonl").read_bytes().splitlines()
     closed = [line for line in lines if orjson.loads(line)["status"] == "closed"]
     others = [line for line in lines if line not in closed]
@@ -122,7 +122,7 @@ def test_agents_share_the_open_tickets(migrated_url, tmp_path):
 
 
 def check_the_log(owner, agents, claimed):
-    """The audit log tells the whole story: who took, moved, said and wrote what, and every call."""
+    """The audit log has everything: who took, moved, commented and wrote what, and every call."""
     told = {name: events(owner, f"/audit?event_type={name}") for name in TOLD}
     assert len(told["ticket.assigned"]) == len(claimed)
     by_bots = {agent.bot.id for agent in agents}
@@ -150,7 +150,7 @@ TOLD = (
 
 
 def events(owner, path):
-    """All rows of a list."""
+    """All rows of a list, from all its pages."""
     rows, cursor = [], ""
     while True:
         page = owner.call("GET", f"{path}&limit=200{cursor}")

@@ -1,4 +1,4 @@
-"""How arguments are read: exact coercion, refusals by name, and REST's names as well."""
+"""How arguments are read: exact coercion, refusals by name, and the names of REST as well."""
 
 import pytest
 

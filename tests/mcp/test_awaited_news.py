@@ -1,4 +1,4 @@
-"""Whom a new event may concern: nobody who has news is left out, and few others are named."""
+"""The bots that a new event may concern: all those with news, and few others."""
 
 from functools import partial
 
@@ -14,7 +14,7 @@ from tests.support.story import make_ticket, ok
 
 
 class Watch:
-    """The names of those whom what was done since the last question may concern."""
+    """The names of the bots that events since the last query may concern."""
 
     def __init__(self, app, *callers):
         self.app, self.watch = app, NewsWatch()
@@ -55,7 +55,7 @@ def test_whom_an_event_concerns(watch, ada, smith, cast):
     mine = smith.call("create_ticket", project="OPEN", title="Mine")["display_id"]
     smith.call("add_comment", ticket="OPEN-1", body="Hello")
     smith.call("watch_ticket", ticket="OPEN-2")
-    # What one does oneself is no news.
+    # A bot's own changes are no news to it.
     assert watch.names() == set()
     for name in (mine, "OPEN-1", "OPEN-2"):
         commented(ada, name)
@@ -79,7 +79,7 @@ def test_a_mention_now_and_then(watch, ada, smith):
     smith.call("get_self")
     ok(ada.patch("/tickets/OPEN-1", {"priority": "urgent"}))
     assert watch.names() == {"smith"}
-    # A process that knows nothing of a bot's mentions leaves it to the bot to ask.
+    # A process that does not know a bot's mentions includes it; the bot then checks its news.
     mentions._known.clear()
     commented(ada, "OPEN-2")
     assert watch.names() == {"smith", "scout", "fenced"}
@@ -109,7 +109,7 @@ def test_a_wait_out_of_range(smith, wait):
 
 
 def test_only_the_server_lets_a_call_wait(app, ada, smith, cast):
-    """The call that is to run again leaves no trace."""
+    """A call that will be run again leaves no trace."""
     make_ticket(ada, cast.open_project, assignee_user_id=cast.smith.user_id)
     assert len(smith.call("get_self", wait=25)["news"]) == 1
     path = f"/audit/tools?bot_user_id={cast.smith.user_id}"

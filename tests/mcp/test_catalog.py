@@ -41,7 +41,7 @@ NAMES = [
     "convert_sticky_note",
     "search",
 ]
-# Fields of answers that descriptions name.
+# Fields of results that descriptions name.
 ANSWERED = {
     *("next_cursor", "next_body_offset", "news_cursor", "event_ids", "edit_history"),
     *("workflow_states", "sign_off", "review_state"),
@@ -61,7 +61,7 @@ def test_all_tools_are_listed_in_their_order_for_every_bot(smith, scout, fenced)
 
 
 def test_the_list_is_small(smith):
-    """5,000 tokens of o200k at most; the bytes of one were measured once on this list."""
+    """At most 5,000 tokens of o200k; the bytes per token were measured once on this list."""
     assert len(orjson.dumps(tools(smith))) / BYTES_PER_TOKEN <= 5_000
 
 
@@ -132,7 +132,7 @@ def test_what_a_call_cannot_do_without_is_required(smith):
     required = {tool["name"]: tool["inputSchema"].get("required", []) for tool in tools(smith)}
     assert required["create_sticky_note"] == ["project", "body"]
     assert required["list_sticky_notes"] == ["project"]
-    # Either of body and undo.
+    # It needs either body or undo.
     for name in set(NAMES) - {"update_comment"}:
         given = dict.fromkeys(required[name], "1")
         answer = smith.result("tools/call", {"name": name, "arguments": given})

@@ -1,4 +1,4 @@
-"""Files as bots meet them: listed with what they hang on, and read where they are small."""
+"""Files as bots see them: listed with the thing that they belong to, and read if they are small."""
 
 import base64
 from io import BytesIO
@@ -51,7 +51,7 @@ def test_images_and_short_texts_are_read(smith, ada, ticket, monkeypatch):
         "mimeType": "text/plain",
         "text": "Grüße",
     }
-    # A page is text here, not a page.
+    # An HTML file is read as plain text.
     assert read(smith, add_file(ada, path, HTML, "a.html"))["mimeType"] == "text/plain"
 
 

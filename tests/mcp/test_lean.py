@@ -67,7 +67,7 @@ def test_a_row_counts_its_comments(smith, ada, ticket):
 
 
 def short(row):
-    """What a lean row shows of a full one, its comments aside."""
+    """The lean form of a full row, without comments."""
     names = {
         "state": row["state"] and row["state"]["name"],
         "assignee": "assignee" in row and row["assignee"]["username"],

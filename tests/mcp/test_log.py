@@ -1,4 +1,4 @@
-"""The tool log, its events, and that no secret is in any of it."""
+"""The tool log, its events, and that neither contains a secret."""
 
 import logging
 

@@ -1,4 +1,4 @@
-"""What can only be meant in one way is understood; what is ambiguous lists the candidates."""
+"""Input with only one possible meaning is understood; ambiguous input lists the candidates."""
 
 import pytest
 

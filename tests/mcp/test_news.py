@@ -1,4 +1,4 @@
-"""get_self tells a bot what others did on the tickets that concern it, each thing once."""
+"""get_self tells a bot what others did on tickets that concern it, each event once."""
 
 import pytest
 from sqlalchemy import insert, select, text
@@ -19,7 +19,7 @@ def said(answer):
 
 @pytest.fixture(name="held")
 def _held(ada, smith, cast):
-    """A ticket that smith holds, of which smith was told."""
+    """A ticket that smith holds, and has been told of."""
     ticket = make_ticket(ada, cast.open_project, assignee_user_id=cast.smith.user_id)
     smith.call("get_self")
     return ticket
@@ -176,7 +176,7 @@ def test_what_was_no_news_is_looked_up_once(ada, smith, cast, held, monkeypatch)
 
 
 def test_the_calls_of_bots_are_not_read_for_news(app, cast):
-    """They are most of the newest events."""
+    """Calls are most of the newest events."""
     with app.app_context():
         run_write(_many_calls)
     with app.app_context(), reading():
@@ -185,8 +185,8 @@ def test_the_calls_of_bots_are_not_read_for_news(app, cast):
         plan = plan_of(connection, statement, {"start": now_ms(), "user_id": cast.smith.user_id})
     shown = "\n".join(plan)
     assert "ix_audit_events_of_tickets" in shown, shown
-    # The index alone leaves out the bot's own events. SQLite does so too, but its plan does not
-    # say it.
+    # The index alone excludes the bot's own events. SQLite does that, too, but its plan does not
+    # show it.
     assert connection.dialect.name == "sqlite" or "Index Only Scan" in shown, shown
     assert not any(word in shown for word in ("Sort", "TEMP B-TREE", "Seq Scan", "SCAN audit")), (
         shown
@@ -194,7 +194,7 @@ def test_the_calls_of_bots_are_not_read_for_news(app, cast):
 
 
 def _many_calls():
-    """For each event of a ticket ten of calls, which PostgreSQL knows."""
+    """Insert ten tool calls for each event of a ticket, and update PostgreSQL's statistics."""
     (event,) = session.execute(select(table := AuditEvent.__table__).limit(1)).mappings()
     calls = [{"ticket_id": None, "event_type": "bot.tool_invoked"}] * 10
     of_a_ticket = {"ticket_id": new_id(), "event_type": "ticket.updated"}

@@ -1,4 +1,4 @@
-"""Prompts name what the bot sees, in both eras of the protocol."""
+"""Prompts name what the bot may see, in both eras of the protocol."""
 
 from dataclasses import replace
 

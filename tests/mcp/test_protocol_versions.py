@@ -54,7 +54,7 @@ def test_known_versions_are_taken_as_they_come(smith):
 
 
 def modern(smith, **changes):
-    """A request of the stateless era with something changed or, where None, left out."""
+    """Send a request of the stateless era, with parts changed or, if None, left out."""
     message = {**LIST, "params": {"_meta": envelope()}}
     headers = {"MCP-Protocol-Version": MODERN, "Mcp-Method": "tools/list"}
     for name, value in changes.items():

@@ -1,4 +1,4 @@
-"""The history of a ticket and old texts of a page, as tools read them."""
+"""Tools that read the history of a ticket and old texts of a page."""
 
 import pytest
 

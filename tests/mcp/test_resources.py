@@ -1,4 +1,4 @@
-"""The list of resources: the latest change first, in pages, house rules before all."""
+"""The list of resources: the latest change first, in pages, with the house rules at the top."""
 
 import pytest
 
@@ -10,7 +10,7 @@ CURSOR_OF_TICKETS = "list_tickets"
 
 
 def pages(agent):
-    """The addresses of all pages, each as a list."""
+    """The URIs of each page of the list."""
     found, params = [], {}
     while True:
         answer = agent.result("resources/list", params)
@@ -22,7 +22,7 @@ def pages(agent):
 
 @pytest.fixture(name="made")
 def _made(cast, ada):
-    """Tickets and pages, oldest first; the house rules are among them."""
+    """Create tickets and pages, among them the house rules; return the URIs, oldest first."""
     made = []
     for number in range(3):
         made.append(f"ticket://{make_ticket(ada, cast.open_project)['display_id']}")

@@ -17,23 +17,23 @@ MODES = {"auto": "2026-07-28", "legacy": "2025-11-25", "2026-07-28": "2026-07-28
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    """A server, and the address of its first bot."""
+    """The MCP address of the first bot of a server."""
     with serving(tmp_path_factory.mktemp("sdk") / "instance", command=FORKED) as served:
         bot = first_bot(served)
         yield f"{served.url}/mcp/bot/{bot.token}/mcp"
 
 
 async def session(address, mode):
-    """What a bot does first: look around, create, find, read; and one mistake."""
+    """The first steps of a bot: look around, create, find, read; and one mistake."""
     async with Client(address, mode=mode, cache=None) as client:
         assert client.protocol_version == MODES[mode]
-        # Pinned to a version, the client asks nothing before its first call.
+        # A client that is pinned to a version sends nothing before its first call.
         assert client.instructions is None or "get_self" in client.instructions
         tools = (await client.list_tools()).tools
         assert len(tools) == 29
         me = await client.call_tool("get_self", {})
         assert me.structured_content["mode"] == "write"
-        # A program gets both forms, and they say the same.
+        # Programs get both forms, which say the same.
         assert [json.loads(block.text) for block in me.content] == [me.structured_content]
         made = await client.call_tool("create_ticket", {"project": "OPS", "title": f"By {mode}"})
         assert not made.is_error

@@ -1,4 +1,4 @@
-"""Tickets of bots that fell silent: found, and taken over knowingly."""
+"""Tickets of bots that fell silent: finding them, and taking them over explicitly."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def at_once(monkeypatch):
 
 @pytest.fixture
 def held(cast, ada):
-    """FENCED-1, held by the bot ``fenced``; others are a person's, nobody's and done."""
+    """FENCED-1, held by the bot ``fenced``; the others are a person's, nobody's and done."""
     ticket = make_ticket(ada, cast.fenced_project, assignee_user_id=cast.fenced.user_id)
     make_ticket(ada, cast.fenced_project, assignee_user_id=cast.bo.user_id)
     make_ticket(ada, cast.fenced_project)
@@ -41,7 +41,7 @@ def test_a_stalled_ticket_is_listed_with_who_and_since_when(smith, held, cast, a
 
 
 def test_time_passes_for_a_list_that_was_asked_for_before(smith, held, monkeypatch):
-    """The statements of lists are cached; this condition must not be."""
+    """The statements of lists are cached; the time in this condition must not be."""
     listing._filtered.cache_clear()
     assert stalled(smith) == []
     monkeypatch.setattr(stalled_bots, "now_ms", lambda now=stalled_bots.now_ms: now() + 31 * 60_000)

@@ -253,28 +253,28 @@ def test_a_bad_page_is_an_error_of_the_tool(smith, arguments, code, field):
 
 
 def test_a_call_reads_its_project_ticket_and_names_once(app, cast, smith):
-    """Whoever changes a ticket by name does not look for it twice."""
+    """A change of a ticket by name looks the ticket up only once."""
     label = make_label(cast.ada, cast.open_project, "once")["name"]
     with statements(app) as creating:
         made = smith.call(
             "create_ticket", project="OPEN", title="x", state="to do", labels=[label], assignee="me"
         )
-    # With what its receipt needs.
+    # It also reads what the receipt needs.
     assert sum("JOIN projects ON projects.key" in one.replace('"', "") for one in creating) == 1
     assert reads(creating, "projects") == 0
     with statements(app) as moving:
         smith.call("transition_ticket", ticket=made["display_id"], state="Done")
-    # As it was found, and as it is answered.
+    # One to find it, and one for the result.
     assert reads(moving, "tickets") == 2
     with statements(app) as getting:
         smith.call("get_ticket", ticket=made["display_id"])
-    # With its project; and what lies below it.
+    # One with its project, and one for its children.
     assert reads(getting, "tickets") == 2
     assert reads(getting, "projects") == 0
 
 
 def reads(told, table):
-    """How many of these statements read a table first of all."""
+    """The number of statements whose first table is this one."""
     return sum(f"FROM {table} " in re.sub(r"\s+", " ", one) for one in told)
 
 
@@ -312,7 +312,7 @@ def test_a_count_reads_a_bounded_number_of_tickets_and_says_so(smith, cast, ada,
     counted = smith.call("list_tickets", count_by="priority")
     assert counted["counts"] == {"high": 2, "low": 1}
     assert "Narrow the filters" in counted["note"]
-    # Priorities are checked ticket by ticket, so these are the high ones of the newest three.
+    # Only the newest three tickets are checked, so these are those with high priority among them.
     assert smith.call("list_tickets", limit=0, priority="high")["total"] == 2
     assert smith.call("list_tickets", limit=0, assignee="me") == {"total": 0}
 

@@ -69,7 +69,7 @@ def test_a_slug_of_several_scopes_is_listed_as_it_reads(smith, fenced, cast, ada
         return ok(ada.post("/wiki/pages", page), 201)["id"]
 
     def listed(slug):
-        """Where it stands, its title, and what it reads."""
+        """Return the position of a resource and its title, which must be that of its text."""
         rows = smith.result("resources/list")["resources"]
         (found,) = [(at, row) for at, row in enumerate(rows) if row["uri"] == f"wiki://page/{slug}"]
         read = smith.result("resources/read", {"uri": f"wiki://page/{slug}"})["contents"][0]["text"]
@@ -88,7 +88,7 @@ def test_a_slug_of_several_scopes_is_listed_as_it_reads(smith, fenced, cast, ada
         assert listed_to_fenced(slug) == ["Fenced"]
         ok(ada.patch(f"/wiki/pages/{old}", {"body": "newer"}))
         assert listed(slug) == (0, "Open")
-        # Of a project that it does not see.
+        # The changed page is in a project that fenced may not see.
         assert listed_to_fenced(slug) == ["Fenced"]
         both = written("Of all", None, slug)
         assert listed(slug) == (0, "Of all")

@@ -1,4 +1,4 @@
-"""What arrives over HTTP, and with which status it is answered."""
+"""Requests over HTTP, and the statuses of their responses."""
 
 import pytest
 
@@ -55,7 +55,7 @@ def test_a_bad_token_reads_the_envelope_of_rest(smith, app, token):
         response = smith.caller.client.post(f"/mcp/bot/{token}/mcp", json=message)
         assert response.status_code == 401
         assert response.get_json()["error"]["code"] == "auth.invalid_credentials"
-    # The others of its minute are one row, later.
+    # Further failures of the same minute are recorded later, in one row.
     assert len(events(app, event_type="auth.bot.failure")) == 1
 
 
@@ -74,7 +74,7 @@ def test_an_inactive_bot_is_refused(cast, smith):
 def test_first_use_is_audited_as_success(app, smith, database):
     smith.send("ping")
     smith.send("ping")
-    # The cast's tokens were audited when they were made; what counts is that no read writes.
+    # The fixture's tokens were audited when they were created; here no read may write.
     assert events(app, event_type="auth.bot.success") == []
 
 

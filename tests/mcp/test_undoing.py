@@ -1,4 +1,4 @@
-"""A bot takes back what it did itself."""
+"""A bot undoes its own changes."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.support.story import make_label, make_ticket, ok
 
 
 def updated(agent: Agent, **arguments) -> str:
-    """Change OPEN-1; the id of the one event."""
+    """Change OPEN-1; return the id of the only event."""
     (event_id,) = agent.call("update_ticket", ticket="OPEN-1", **arguments)["event_ids"]
     return event_id
 

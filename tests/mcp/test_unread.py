@@ -1,4 +1,4 @@
-"""The answer of a write says what others did on the ticket since the bot last read it."""
+"""The response to a write says what others did on the ticket since the bot last read it."""
 
 import pytest
 from sqlalchemy import func, insert, select
@@ -15,7 +15,7 @@ from tests.support.story import make_ticket, ok
 
 
 def said(answer):
-    """What an answer says is unread, as (who, what)."""
+    """The unread events of a response, as (who, what)."""
     return [(row["who"], row["what"]) for row in answer.get("unread", ())]
 
 
@@ -29,7 +29,7 @@ def comment(ada, text="Wait"):
 
 
 def write(smith, priority):
-    """A write of the bot, in the form that agents see."""
+    """A write of the bot; the lean response that agents get."""
     return smith.lean("update_ticket", ticket="OPEN-1", priority=priority)
 
 
@@ -39,7 +39,7 @@ def test_a_comment_since_the_ticket_was_read(smith, ada, ticket):
     made = comment(ada)
     (row,) = write(smith, "high")["unread"]
     assert row == {"who": "ada", "what": "commented", "when": f"{made['created_at'][:16]}Z"}
-    # Being told is not reading, and the ticket alone is not its comments.
+    # Being told is not reading, and reading the ticket does not include its comments.
     assert said(write(smith, "low")) == [("ada", "commented")]
     smith.lean("list_comments", ticket="OPEN-1")
     assert said(write(smith, "high")) == []
@@ -60,7 +60,7 @@ def test_a_change_since_the_ticket_was_read(smith, ada, ticket):
 def test_what_was_never_read_is_not_unread(smith, ada, ticket):
     comment(ada)
     assert said(write(smith, "low")) == []
-    # Who read the comments alone has read the ticket as of then.
+    # Reading the comments counts as reading the ticket as of that time.
     smith.lean("list_comments", ticket="OPEN-1")
     assert said(write(smith, "high")) == []
     ok(ada.patch("/tickets/OPEN-1", {"title": "Another"}))
@@ -75,7 +75,7 @@ def test_other_bots_count_and_oneself_does_not(smith, fenced, ada, cast):
     fenced.lean("add_comment", ticket="FENCED-1", body="Theirs")
     told = smith.lean("add_comment", ticket="FENCED-1", body="Mine again")
     assert said(told) == [("fenced", "commented")]
-    # What one bot reads is not read by another.
+    # A read by one bot is not a read by another.
     told = fenced.lean("add_comment", ticket="FENCED-1", body="Theirs again")
     assert said(told) == [("smith", "commented")]
 
@@ -99,7 +99,7 @@ def test_every_write_to_a_ticket_says_it(smith, ada, ticket, cast):
         smith.lean("delete_ticket", ticket="OPEN-1"),
     ]
     assert [said(answer) for answer in answers] == [told] * len(answers)
-    # Nothing was changed, so there was no write.
+    # The value does not change, so nothing is written.
     smith.lean("get_ticket", ticket="OPEN-2")
     ok(ada.post("/tickets/OPEN-2/comments", {"body": "Wait"}), 201)
     assert said(smith.lean("update_ticket", ticket="OPEN-2", priority="medium")) == []
@@ -115,7 +115,7 @@ def test_who_creates_or_claims_a_ticket_has_read_it(smith, ada, cast, ticket):
     assert said(write(smith, "low")) == []
     comment(ada)
     assert len(said(write(smith, "high"))) == 1
-    # A resource is read whole.
+    # Reading the resource includes the comments.
     smith.result("resources/read", {"uri": "ticket://OPEN-1"})
     assert said(write(smith, "low")) == []
 
@@ -140,7 +140,7 @@ def test_an_answer_has_the_newest_ten(smith, ada, ticket):
 
 
 def test_more_events_than_are_looked_at(smith, ada, ticket, app):
-    """Own events do not hide for ever what others did, but the look back has an end."""
+    """Only the newest events are searched, so enough events of its own hide those of others."""
     smith.lean("get_ticket", ticket="OPEN-1")
     comment(ada)
     ok(smith.caller.post("/tickets/OPEN-1/comments", {"body": "Own"}), 201)

@@ -1,4 +1,4 @@
-"""What people and bots wrote reaches an agent as a value, never as part of its instructions."""
+"""Texts by people and bots reach an agent as values, never as part of its instructions."""
 
 import json
 
@@ -23,7 +23,7 @@ HELLO = {
 
 
 def told(cast):
-    """All that a bot is told of tools and of how to use them."""
+    """Everything that a bot is told about tools and their use."""
     answers = []
     for method, modern in TOLD:
         params = HELLO if method == "initialize" else {}
@@ -33,7 +33,7 @@ def told(cast):
 
 @pytest.fixture(name="ticket")
 def _ticket(cast):
-    """A ticket in a project where every text and name gives orders."""
+    """A ticket in a project where every text and name contains orders."""
     name = ORDER.replace("\n", " ")
     project = f"/projects/{cast.open_project}"
     ok(cast.ada.patch(project, {"name": name, "description": ORDER}))
@@ -68,7 +68,7 @@ def test_no_text_of_anyones_is_among_what_a_bot_is_told_to_do(cast, request):
     ],
 )
 def test_a_text_stays_within_its_field(cast, ticket, tool, named, path):
-    """``call`` sees to it that there is one block of text, whose JSON says the same."""
+    """``call`` checks that there is one block of text, whose JSON equals the structured result."""
     found = Agent(cast.smith).call(tool, **named)
     for step in path:
         found = found[step]

@@ -1,4 +1,4 @@
-"""What clients send in _meta: the trace of a call, and what its model used."""
+"""The _meta that clients send: the trace of a call, and the tokens and cost of its model."""
 
 import pytest
 from sqlalchemy import select
@@ -14,7 +14,7 @@ USED = {"input_tokens": 1200, "output_tokens": 85, "cost_usd": 0.0061}
 
 @pytest.fixture(name="call")
 def _call(smith):
-    """Call a tool with this ``_meta``; the result."""
+    """A function that calls a tool with this ``_meta`` and returns the result."""
 
     def run(meta, tool="get_self", who=smith, **arguments):
         params = {"name": tool, "arguments": arguments, "_meta": meta}
@@ -25,13 +25,13 @@ def _call(smith):
 
 @pytest.fixture(name="log")
 def _log(ada):
-    """The newest row of the tool log."""
+    """A function that returns the newest row of the tool log."""
     return lambda: ok(ada.get("/audit/tools?limit=1"))["data"][0]
 
 
 @pytest.fixture(name="sums")
 def _sums(app):
-    """The sums by ticket; those of the bot are under None."""
+    """A function that returns the sums by ticket; those of the bot itself are under None."""
 
     def run():
         columns = (BotUsage.calls, BotUsage.input_tokens, BotUsage.output_tokens)

@@ -1,4 +1,4 @@
-"""The strict JSON edge: what is read from a request body, and what is refused."""
+"""The strict JSON boundary: what is read from a request body, and what is refused."""
 
 import io
 import json
@@ -145,7 +145,7 @@ def test_a_body_that_only_claims_to_be_large_is_refused(cast, tickets, limit):
 
 
 def chunked(caller, path, raw):
-    """A request with a chunked body, as a server hands it on."""
+    """A request with a chunked body, as a server passes it on."""
     return caller.call(
         "POST",
         path,
@@ -173,7 +173,7 @@ def test_of_many_problems_fifty_are_listed(cast):
     answer = cast.ada.post("/projects", body)
     details = refused(answer, 422, "request.validation_error")["details"]
     assert len(details["errors"]) == 50
-    # Those that are missing were found as well.
+    # The missing fields were counted as well.
     assert details["more"] == 400 + 2 - 50
     few = cast.ada.post("/projects", {"odd": 1})
     assert "more" not in refused(few, 422, "request.validation_error")["details"]

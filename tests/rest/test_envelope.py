@@ -1,4 +1,4 @@
-"""Every refusal and failure has the documented envelope, and every answer its headers."""
+"""Every refusal and failure has the documented envelope, and every response its headers."""
 
 import pytest
 from sqlalchemy.exc import OperationalError
@@ -154,7 +154,7 @@ def test_in_development_a_failure_names_its_trace(app, cast, monkeypatch, produc
 
 
 class Lost(Exception):
-    """What a driver raises whose server is gone."""
+    """An error like that of a driver whose server is gone."""
 
     sqlstate = "57P01"
 

@@ -62,7 +62,7 @@ def variants(tag):
 
 
 def strangers(tag):
-    """Headers that do not."""
+    """Headers that do not name it."""
     return [
         'W/"1-00000000"',
         '"x", "y"',
@@ -83,7 +83,7 @@ def test_if_none_match_answers_304(cast, path):
 
 
 def later():
-    """A request after the millisecond of what was done before."""
+    """Wait for the next millisecond, so that times differ from those of earlier changes."""
     moment = now_ms()
     until(lambda: now_ms() > moment)
 
@@ -128,7 +128,7 @@ def test_no_304_hides_what_was_renamed(cast, renamed):
     after = cast.ada.get(path, headers=header)
     assert after.status_code == 200
     assert after.json != before.json
-    # The version is the row's own, so what was read before may still be changed.
+    # The version is that of the row alone, so a change based on the earlier read is accepted.
     assert after.headers["ETag"] == before.headers["ETag"]
     ok(cast.ada.patch(path, {"title": "Last"}, headers={"If-Match": before.headers["ETag"]}))
 

@@ -1,4 +1,4 @@
-"""Idempotency-Key: one stored answer per actor and key, sealed, and only where it was good."""
+"""Idempotency-Key: one sealed response per actor and key, stored only for successes."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier

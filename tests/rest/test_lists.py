@@ -1,4 +1,4 @@
-"""Lists: limits, cursors, and walks that meet every row once."""
+"""Lists: limits, cursors, and walks that return every row once."""
 
 from dataclasses import replace
 
@@ -74,7 +74,7 @@ def test_rows_made_or_removed_during_a_walk_disturb_no_other(cast):
         cursor = page["page"]["next_cursor"]
         make_ticket(cast.smith, cast.open_project, f"meanwhile {step}")
         if step == 1:
-            # The row on which the next cursor stands goes away.
+            # Delete the row that the next cursor points to.
             ok(cast.ada.delete(f"/tickets/{seen[-1]}"), 204)
         step += 1
     assert seen == made[::-1]

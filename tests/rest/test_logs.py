@@ -1,4 +1,4 @@
-"""No log line, answer or event shows a secret: canaries are sent everywhere and looked for."""
+"""No log line, response or event shows a secret: canaries are sent everywhere and searched for."""
 
 import io
 import logging
@@ -18,7 +18,7 @@ NEW_PASSWORD = "canary-password-5678"
 
 @pytest.fixture(name="lines")
 def _lines():
-    """Everything that is logged during the test, as it would be printed."""
+    """Collect everything that is logged during the test, as it would be printed."""
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
     handler.setFormatter(JsonFormatter())
@@ -32,7 +32,7 @@ def _lines():
 
 
 def speak_of_secrets(cast):
-    """Use every kind of secret, rightly and wrongly; gives all of them."""
+    """Use every kind of secret, rightly and wrongly; return all of them."""
     made = ok(cast.ada.post("/bots", {"username": "bot-canary-1", "mode": "write"}), 201)
     token, dead = made["plaintext_token"], credentials.new_bot_token()
     key = {"X-API-Key": token}
@@ -45,7 +45,7 @@ def speak_of_secrets(cast):
         (f"///mcp//bot/{token}/mcp", 404),
         (f"//mcp/bot/{token}", 404),
     ):
-        # Two slashes would be taken for the host.
+        # After two slashes the test client would expect the host.
         answer = cast.nobody.post(path, headers={"Host": "localhost"})
         assert answer.status_code == status
     call = {"name": "search", "arguments": {"q": token, "password": PASSWORD}}
@@ -124,7 +124,7 @@ def test_a_query_is_not_logged(cast, lines):
 
 @contextmanager
 def own_lines(level=logging.INFO):
-    """The stream of this process's own lines, while nobody else listens, pytest neither."""
+    """Capture this process's own log lines, without any other handlers, also those of pytest."""
     stream = io.StringIO()
     root = logging.getLogger()
     before, level_before = root.handlers[:], root.level

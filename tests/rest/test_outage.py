@@ -1,4 +1,4 @@
-"""A database that cannot be reached: 503 in the envelope, and health that says so."""
+"""A database that cannot be reached: 503 in the envelope, and health checks that report it."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from tests.support.settings import settings_for
 
 @pytest.fixture(name="stranded", params=["postgresql", "sqlite"], scope="module")
 def _stranded(request, tmp_path_factory):
-    """An application whose database is not there."""
+    """An application whose database cannot be reached."""
     tmp_path = tmp_path_factory.mktemp("stranded")
     url = "postgresql+psycopg://docket@127.0.0.1:1/docket"
     if request.param == "sqlite":

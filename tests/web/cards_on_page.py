@@ -1,4 +1,4 @@
-"""What a board without a browser shows: cards, lanes, and what to ask with for news."""
+"""Helpers that read a board without a browser: cards, lanes, and the token for news."""
 
 import re
 
@@ -11,23 +11,20 @@ def shown(text: str) -> list[str]:
 
 
 def lane_of(text: str, reference: str) -> str:
-    """The lane that a card says it is in."""
+    """The lane that a card names."""
     return re.search(rf'data-ref="{reference}"[^>]*data-lane="([^"]*)"', text).group(1)
 
 
 def reads(seen: list[str]) -> list[str]:
-    """What was asked of the database: who asks, and what is new."""
+    """The statements without BEGIN: those for the session and for the news."""
     return [one for one in seen if one != "BEGIN"]
 
 
 def token_in(text: str) -> str:
-    """What to ask with for what is new."""
+    """The token with which the page polls for news."""
     return re.search(r'data-since="([^"]+)"', text).group(1)
 
 
 def opened(ada: Reader, path: str = "/projects/OPEN/board") -> str:
-    """Open a board: the token to ask with for what comes after."""
+    """Open a board and return the token with which it polls for news."""
     return token_in(ada.get(path).text)
-
-
-# What a board shows.

@@ -21,22 +21,22 @@ HTMX = {"HX-Request": "true"}
 
 @dataclass
 class Reader:
-    """Someone with a browser: asks for pages, sends forms."""
+    """A person with a browser, who requests pages and submits forms."""
 
     client: FlaskClient
     app: Flask
 
     def get(self, path: str, *, htmx: bool = False, **headers: str) -> TestResponse:
-        """Open an address."""
+        """Request a path."""
         return self.client.get(path, headers=PAGE | (HTMX if htmx else {}) | headers)
 
     def post(self, path: str, *, htmx: bool = False, headers: Any = None, **form: Any) -> Any:
-        """Send a form."""
+        """Submit a form."""
         sent = PAGE | (HTMX if htmx else {}) | (headers or {})
         return self.client.post(path, data=form, headers=sent)
 
     def statements(self) -> AbstractContextManager[list[str]]:
-        """The SQL that runs meanwhile."""
+        """Collect the SQL statements that run within the block."""
         return statements(self.app)
 
 
@@ -48,13 +48,13 @@ def ada(app: Flask, cast: Cast) -> Reader:
 
 @pytest.fixture
 def stranger(app: Flask, cast: Cast) -> Reader:
-    """Someone who is not logged in, where humans exist."""
+    """A browser without a session, where people exist."""
     return Reader(app.test_client(), app)
 
 
 @pytest.fixture
 def newcomer(app: Flask) -> Reader:
-    """Someone at an installation that nobody has set up."""
+    """A browser at an installation that has not been set up."""
     return Reader(app.test_client(), app)
 
 
@@ -85,7 +85,7 @@ def states(cast):
 
 @pytest.fixture
 def make(cast):
-    """Make a ticket in OPEN."""
+    """A function that creates a ticket in OPEN."""
 
     def made(title, **fields):
         path = f"/projects/{cast.open_project}/tickets"
@@ -98,7 +98,7 @@ def make(cast):
 
 @pytest.fixture
 def label(cast):
-    """Make a label in OPEN."""
+    """A function that creates a label in OPEN and returns its id."""
 
     def made(name):
         return cast.ada.post(f"/projects/{cast.open_project}/labels", {"name": name}).json["id"]
@@ -108,13 +108,13 @@ def label(cast):
 
 @pytest.fixture
 def path(ticket: dict[str, Any]) -> str:
-    """Where REST has that ticket."""
+    """The REST path of the ticket."""
     return f"/tickets/{ticket['id']}"
 
 
 @pytest.fixture
 def guide(cast: Cast) -> dict[str, Any]:
-    """A page of OPEN with three revisions; the second is by a bot."""
+    """A wiki page of OPEN with three revisions, of which a bot made the second."""
     made: dict[str, Any] = cast.ada.post(
         "/wiki/pages",
         {

@@ -1,4 +1,4 @@
-"""The stream of a ticket as its page shows it, and the button that takes a line back."""
+"""Helpers that read the stream of a ticket on its page, and press its undo buttons."""
 
 import re
 

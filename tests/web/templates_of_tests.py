@@ -1,4 +1,4 @@
-"""Templates of a test's own beside ours, and cached pages made of them."""
+"""Templates that a test adds, and cached pages rendered from them."""
 
 import pytest
 from jinja2 import ChoiceLoader, DictLoader
@@ -16,7 +16,7 @@ NOON = 1_800_000_000_000 // DAY_MS * DAY_MS + DAY_MS // 2
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Sets the clock of pages."""
+    """A function that sets the clock of pages."""
 
     def set_to(moment):
         monkeypatch.setattr(page_cache, "now_ms", lambda: moment)
@@ -28,9 +28,9 @@ def clock(monkeypatch):
 
 @pytest.fixture
 def env(app, monkeypatch):
-    """The templates, with some of our own: ``write(name, source)``."""
+    """The template environment, with ``write(name, source)`` to add templates."""
     env, own = app.jinja_env, {}
-    # Tests share names of templates, and may share values too.
+    # Tests use the same template names and maybe values, so each gets an empty cache.
     monkeypatch.setitem(app.extensions, "docket_page_cache", Cache(page_cache.CAPACITY))
     monkeypatch.setattr(env, "loader", ChoiceLoader([DictLoader(own), env.loader]))
     monkeypatch.setattr(env, "bytecode_cache", None)
@@ -41,7 +41,7 @@ def env(app, monkeypatch):
 
 @pytest.fixture
 def shown(app, env):
-    """A cached page that a template makes of values, as text."""
+    """A function that renders a cached page from a template and values, as text."""
 
     def ask(template, *, headers=None, **values):
         with app.test_request_context(headers=headers or {}):
@@ -52,6 +52,6 @@ def shown(app, env):
 
 
 def without_keys(text):
-    """A page without what is another each time."""
+    """A page without the idempotency keys, which differ each time."""
     head, *rest = text.split('name="idempotency_key" value="')
     return [head, *(one[36:] for one in rest)]

@@ -1,4 +1,4 @@
-"""One's own account: choices that go along from browser to browser, sessions, the password."""
+"""One's own account: preferences shared by all browsers, sessions, the password."""
 
 import re
 
@@ -10,14 +10,14 @@ CHOSEN = {"theme": "dark", "density": "tight", "times": "exact"}
 
 
 def browser(app, **known):
-    """Another browser of cleo's, logged in."""
+    """Another browser in which cleo is logged in."""
     opened = Reader(app.test_client(), app)
     opened.post("/login", username="cleo", password=known.get("password", PASSWORD))
     return opened
 
 
 def newcomer(app, cast):
-    """Cleo, who has a password."""
+    """Create cleo, who has a password; return her browser."""
     ok(cast.ada.post("/users", {"username": "cleo", "password": PASSWORD}), 201)
     return browser(app)
 
@@ -36,7 +36,7 @@ def test_choices_go_along_to_the_next_browser(app, cast):
         )
         sessions = reader.get("/profile/sessions").text
         assert re.search(r">\d+ \w{3} \d{4}, \d\d:\d\d UTC</time>", sessions)
-    # What cannot be chosen is the default; another's browser keeps its own.
+    # Unknown values become the default; another browser keeps its own.
     first.post("/profile/preferences", theme="<b>", density="9", times="", keys="on")
     assert 'data-theme="auto"' in browser(app).get("/profile").text
     assert "data-density" not in first.get("/profile").text
@@ -49,7 +49,7 @@ def test_a_default_project_is_where_new_tickets_go(app, cast, ada):
     assert 'data-home="OPEN"' in ada.get("/profile").text
     assert ada.get("/tickets/new").location == "/tickets/new?project=OPEN"
     assert "Fenced project" in ada.get("/tickets/new?choose").text
-    # One that is gone is none.
+    # A deleted project is no default.
     ok(cast.ada.delete(f"/projects/{cast.open_project}"), 204)
     assert ada.get("/tickets/new").location == "/tickets/new?project=FENCED"
     ada.post("/profile/preferences", keys="on", forget_project="on")
@@ -64,7 +64,7 @@ def test_the_columns_of_lists_are_chosen_for_all_browsers_of_a_person(app, cast)
     assert table.search(first.get("/tickets").text).group(1) == ""
     form = {"shown": ["state", "due", "priority", "nonsense"], "back": "/tickets", "query": "q=one"}
     assert first.post("/tickets/columns", **form).location == "/tickets?q=one"
-    # Another choice leaves it as it is.
+    # Saving other preferences does not change the columns.
     first.post("/profile/preferences", theme="dark")
     for reader in (first, browser(app)):
         for path in ("/tickets", "/projects/OPEN/tickets?view=tree"):
@@ -76,7 +76,7 @@ def test_the_columns_of_lists_are_chosen_for_all_browsers_of_a_person(app, cast)
             assert re.search(r'value="parent">', text)
     elsewhere = first.post("/tickets/columns", shown="state", back="//evil.example/")
     assert elsewhere.location == "/"
-    # Made up, it names no class.
+    # Unknown column names are ignored, so they cannot become class names.
     first.client.set_cookie("hidden_columns", "due.x<b>")
     assert table.search(first.get("/tickets").text).group(1) == " no-due"
 
@@ -95,7 +95,7 @@ def test_sessions_are_seen_and_ended_from_afar(app, cast):
     assert {one.get("/inbox").status_code for one in (there, elsewhere)} == {303}
     assert "Log out all other browsers" not in here.get("/profile/sessions").text
     assert event_types(app).count("auth.logout") == 2
-    # Nobody ends another's.
+    # Nobody ends the session of another person.
     other = browser(app)
     mine = re.search(r"/profile/sessions/[^\"]+/end", here.get("/profile/sessions").text)[0]
     Reader(cast.ada.client, app).post(mine)

@@ -69,11 +69,11 @@ def test_own_script_is_small():
     everywhere = used.pop(assets.STATIC.parent / "templates" / "base.html") - {"htmx.js"}
     assert everywhere == {"app.js", "more.js"}
     for path, names in used.items():
-        # A page can leave out what only pages with editors need.
+        # A page can leave out the script that only pages with editors need.
         left_out = {"more.js"} if "{% block more %}{% endblock %}" in sources[path] else set()
         on_page = (everywhere | names) - left_out
         assert sum(sizes[name] for name in on_page) <= OWN_SCRIPT, (path, on_page)
-    # Nothing lies about that no page loads.
+    # Every script is loaded by some page.
     assert everywhere.union(*used.values()) == sizes.keys() - {"htmx.js"}
 
 
@@ -96,7 +96,7 @@ def test_each_style_sheet_is_in_the_layer_of_its_folder():
     for path in folder.rglob("*.css"):
         if path.name == "layers.css":
             continue
-        # All but comments is in one block.
+        # Everything except comments is in one block.
         text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.DOTALL).strip()
         assert path.parent.name in layers, path
         assert re.fullmatch(rf"@layer {path.parent.name} \{{\n(?:  .*\n|\n)*\}}", text), path

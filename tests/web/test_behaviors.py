@@ -1,4 +1,4 @@
-"""Templates say which script acts on an element, and each script says on which elements."""
+"""Templates say which script acts on an element, and each script says which elements it serves."""
 
 import re
 
@@ -8,7 +8,7 @@ from app.web.assets import STATIC
 
 SCRIPTS = {path.name: path.read_text() for path in sorted((STATIC / "js").glob("*.js"))}
 TEMPLATES = "\n".join(path.read_text() for path in (STATIC.parent / "templates").rglob("*.html"))
-# Where a script looks for elements, and the selector if it stands there.
+# Calls in scripts that look for elements, with the selector if it is a literal.
 LOOKUP = re.compile(r"(?:querySelector(?:All)?|closest|matches)(?:\?\.)?\(([\"'`])(.*?)\1")
 BY_NAME = re.compile(r"getElementById\([\"']|getElementsByClassName")
 

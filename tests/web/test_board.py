@@ -46,7 +46,7 @@ def test_a_card_says_what_matters(ada, cast, make, label, states):
     assert "1 comment" in re.sub(r"<[^>]+>", "", card)
     assert card.count('class="label') == 3
     assert "+1" in card
-    # An epic is no card unless it is asked for.
+    # Epics are shown as cards only if the filter asks for them.
     assert "OPEN-1" not in shown(ada.get("/projects/OPEN/board").text)
     assert "OPEN-1" in shown(ada.get("/projects/OPEN/board?ticket_type=epic").text)
 
@@ -65,7 +65,7 @@ def test_what_is_done_for_long_is_left_to_the_list(ada, cast, make, states, age)
 
 @pytest.fixture
 def few_counted(monkeypatch):
-    """As if a column's tickets were counted up to two."""
+    """Limit the count of a column's tickets to two."""
     board._totals.cache_clear()
     monkeypatch.setattr(board, "MAX_COUNT", 2)
     yield
@@ -81,7 +81,7 @@ def test_a_column_of_very_many_is_counted_up_to_a_point(ada, make, few_counted):
 
 @pytest.fixture
 def age(app):
-    """Let a ticket have changed so many days ago."""
+    """A function that sets the last change of a ticket to so many days ago."""
 
     def aged(ticket_id, days):
         moment = now_ms() - days * DAY_MS
@@ -119,7 +119,7 @@ def test_filters_narrow_the_board(ada, cast, make):
 def test_a_stalled_bot_is_found(ada, cast, make, states, age, monkeypatch):
     make("Quiet", assignee_user_id=cast.smith.user_id, state_id=states["In progress"])
     busy = make("Busy", assignee_user_id=cast.smith.user_id, state_id=states["In progress"])
-    # Given a moment ago, nobody is stalled yet.
+    # A ticket that was just assigned does not count as stalled.
     assert shown(ada.get("/projects/OPEN/board?quiet=true").text) == []
     monkeypatch.setitem(stalled_bots._limits, "stalled_after_ms", 500)
     until(lambda: len(shown(ada.get("/projects/OPEN/board?quiet=true").text)) == 2)
@@ -165,13 +165,10 @@ def test_the_board_of_all_has_a_column_a_category(ada, cast, make, states):
     assert re.findall(r'id="head-(\w+)"', text) == ["backlog", "active", "done"]
     narrowed = ada.get(f"/board?project_id={cast.open_project}").text
     assert shown(narrowed) == ["OPEN-1"]
-    # What makes no sense there is left out.
+    # Filters that do not apply to all projects are ignored.
     assert ada.get("/board?group=label&label_id=x&state_id=y").status_code == 200
     cast.ada.delete(f"/projects/{cast.fenced_project}")
     assert shown(ada.get("/board").text) == ["OPEN-1"]
-
-
-# What is new.
 
 
 def test_views_are_a_persons_own(ada, cast, app):

@@ -1,4 +1,4 @@
-"""Boards that are cached while nothing happens, and are made anew as soon as something does."""
+"""Boards are cached while nothing changes, and rendered again as soon as something does."""
 
 import gzip
 import threading
@@ -21,7 +21,7 @@ BOARD = "/projects/OPEN/board"
 
 @pytest.fixture
 def reads_cards(ada):
-    """Whether opening a board reads its cards."""
+    """A function that returns whether opening a board reads its cards."""
 
     def reading(path=BOARD, **headers):
         with ada.statements() as seen:
@@ -76,7 +76,7 @@ def test_whoever_cannot_wait_makes_it_too_and_a_failure_keeps_nobody_waiting(
 
     with app.test_request_context(), reading():
         found = board_cache.find(Shape(cast.open_project))
-        # The inner one waits for the outer one, in vain.
+        # The inner call waits in vain for the outer one.
         assert board_cache.fill(found, fail) == "after a failure"
         assert board_cache.find(Shape(cast.open_project)).columns is not None
 
@@ -127,7 +127,7 @@ CHANGES = [_renamed, _created, _labelled]
 
 @pytest.mark.parametrize(
     ("path", "change"),
-    # The board of all projects names no states.
+    # The board of all projects shows no state names.
     [(BOARD, _column_renamed), *((path, one) for path in (BOARD, "/board") for one in CHANGES)],
 )
 def test_what_a_board_shows_is_seen_at_once(ada, cast, ticket, path, change):
@@ -224,5 +224,5 @@ def test_few_boards_are_cached(ada, cast, reads_cards, monkeypatch):
     monkeypatch.setattr("app.tickets.pages.board_cache.CAPACITY", sum(sizes) // 2)
     monkeypatch.delitem(ada.app.extensions, "docket_boards")
     assert all(reads_cards(path) for path in paths)
-    # What was asked for last stays.
+    # The most recently used boards stay in the cache.
     assert [reads_cards(path) for path in (paths[-1], paths[0])] == [False, True]

@@ -1,4 +1,4 @@
-"""Moving cards without a browser: into columns and lanes, and choices made of them."""
+"""Moving cards without a browser: into columns and lanes, and choices made for them."""
 
 from tests.support.cases import cases
 from tests.web.cards_on_page import lane_of, shown
@@ -54,7 +54,7 @@ def test_a_card_that_changed_lanes_meanwhile_is_left_alone(ada, cast, make, stat
     assert answer.status_code == 409
     assert "Smith has changed OPEN-1, <time" in answer.text
     assert lane_of(answer.text, "OPEN-1") == "low"
-    # A change that the board does not go by refuses nothing.
+    # A change of a field that the board does not group by refuses nothing.
     cast.smith.patch(f"/tickets/{made['id']}", {"due_date": "2030-01-01"})
     answer = ada.post("/tickets/OPEN-1/move", htmx=True, lane="high", from_lane="low", **sent)
     assert answer.status_code == 200
@@ -115,6 +115,3 @@ def test_a_choice_made_from_an_old_sheet_is_refused(ada, cast, make):
     assert ada.post("/tickets/OPEN-1/pick/priority", value="high", seen="medium").status_code == 422
     refused = ada.post("/tickets/OPEN-1/pick/priority", htmx=True, value="mauve")
     assert refused.status_code == 422
-
-
-# Quick add.

@@ -1,4 +1,4 @@
-"""What is new on a board: asked for by a token, answered by what changed."""
+"""News of a board: requested with a token, answered with what changed."""
 
 import re
 from functools import partial
@@ -79,7 +79,7 @@ def test_cards_that_speak_of_the_changed_one_are_news_too(ada, cast, make, state
 
 
 def test_an_event_that_commits_late_is_not_lost(ada, cast, make, app):
-    """On PostgreSQL an earlier event may appear after a later one was seen."""
+    """On PostgreSQL an earlier event may become visible after a later one was seen."""
     first, second = make("First"), make("Second")
     token = opened(ada)
     cast.ada.patch(f"/tickets/{second['id']}", {"priority": "high"})
@@ -170,6 +170,3 @@ def test_what_is_new_in_nothing(ada, cast):
     assert ada.get("/projects/NOPE/board/live?since=0.", htmx=True).status_code == 404
     cast.ada.delete(f"/projects/{cast.open_project}")
     assert ada.get("/projects/OPEN/board/live?since=0.", htmx=True).status_code == 410
-
-
-# Moves.

@@ -101,7 +101,7 @@ def test_a_bot_is_stalled_after_half_an_hour(ada, cast, app, ticket, monkeypatch
     assert "Smith has done nothing on this ticket since" in ada.get(fragment).text
     assert "stalled <time" in ada.get("/projects/OPEN/board").text
     assert "stalled since" in text_of(ada.get(HERE))
-    # A person's word does not count as its own.
+    # A comment by a person does not count as an act of the bot.
     cast.ada.post(f"{address}/comments", {"body": "Are you there?"})
     assert "has done nothing on this ticket" in ada.get(fragment).text
     back = {"ticket_id": ticket["id"], "back": f"/tickets/{ticket['display_id']}"}

@@ -1,4 +1,4 @@
-"""The bots tab of a project's settings: who may work there, letting one in, taking one out."""
+"""The bots tab of a project's settings: who may work there, adding a bot, removing one."""
 
 import re
 
@@ -9,7 +9,7 @@ HERE = "/projects/OPEN/settings/bots"
 
 @pytest.fixture
 def allowlist(cast):
-    """The keys of the projects that a bot reaches."""
+    """A function that returns the keys of the projects that a bot may see."""
 
     def of(bot):
         keys = {cast.open_project: "OPEN", cast.fenced_project: "FENCED"}
@@ -20,7 +20,7 @@ def allowlist(cast):
 
 
 def rows(page) -> dict[str, str]:
-    """What the page says of each bot, by username."""
+    """The text of the row of each bot, by username."""
     found = {}
     for row in page.text.split('<li class="row bot-row"')[1:]:
         text = " ".join(re.sub(r"<[^>]+>", " ", row.split("</li>")[0].split(">", 1)[1]).split())
@@ -52,7 +52,7 @@ def test_a_bot_is_let_in_and_taken_out(ada, cast, allowlist):
         cast.fenced_project,
         cast.open_project,
     ]
-    # Again is no error, and writes nothing.
+    # Adding a bot twice is no error, and records nothing.
     ada.post(HERE, bot_id=smith.user_id)
     assert cast.ada.get("/audit?event_type=bot.updated&limit=1").json["data"][0] == event
     taken = ada.post(HERE, htmx=True, bot_id=smith.user_id, remove="yes")

@@ -1,4 +1,4 @@
-"""One change to many tickets of a list: in one request, or in steps."""
+"""One change to many tickets of a list, in one request or in steps."""
 
 import re
 
@@ -12,13 +12,13 @@ UNKNOWN = "01900000-0000-7000-8000-000000000000"
 
 
 def send(ada, htmx=True, **form):
-    """Send the bar of the list."""
+    """Submit the bar of the list."""
     given = {"project": "OPEN", "back": "/projects/OPEN/tickets", "action": "change"}
     return ada.post("/tickets/bulk", htmx=htmx, **given | form)
 
 
 def request_ids(cast, event_type):
-    """The requests that recorded events of this type."""
+    """The ids of the requests that recorded events of this type."""
     found = cast.ada.get(f"/audit?event_type={event_type}").json["data"]
     return [one["request_id"] for one in found]
 
@@ -44,7 +44,7 @@ def test_many_change_in_one_request(ada, cast, make, label, states):
         assert now["assignee"]["username"] == "ada"
         assert (now["priority"], now["due_date"]) == ("urgent", "2030-01-01")
         assert [each["name"] for each in now["labels"]] == ["wish"]
-    # An event a ticket, all of one request.
+    # One event for each ticket, all of one request.
     for kind in ("ticket.state_changed", "ticket.assigned", "ticket.updated"):
         of_kind = request_ids(cast, kind)
         assert len(of_kind) == 3
@@ -65,7 +65,7 @@ def by_rank(ada):
 
 
 def test_tickets_go_to_an_end_of_the_manual_order_and_keep_theirs(ada, cast, make, monkeypatch):
-    # Some of them in a transaction of their own.
+    # Batches of two, so that several transactions are needed.
     monkeypatch.setattr("app.tickets.pages.bulk.BATCH", 2)
     made = [make(f"No. {number}")["id"] for number in range(6)]
     ids = [made[4], made[2], made[5]]
@@ -100,7 +100,7 @@ def test_what_a_rule_forbids_is_skipped_and_said(ada, cast, make):
     gone = make("Gone")
     cast.ada.delete(f"/tickets/{gone['id']}")
     every = [epic["id"], story["id"], part["id"], gone["id"]]
-    # The priority of one that is skipped stays as well.
+    # A skipped ticket keeps its priority, too.
     answer = send(ada, id=every, parent="open-1", priority="low")
     assert "1 changed, 3 skipped" in answer.text
     assert "An epic cannot have a parent: 1" in answer.text
@@ -134,13 +134,13 @@ def test_too_many_are_refused(ada, cast, make, monkeypatch):
 
 
 def steps(ada, **form):
-    """What each step of a change to all that match answers."""
+    """Yield the response to each step of a change to all matches."""
     given = {"project": "OPEN", "query": "priority=low", "action": "change"} | form
     return walk(ada, "/tickets/bulk/step", given)
 
 
 def undo_steps(ada, request_id):
-    """What each step of the undo of a whole change answers."""
+    """Yield the response to each step of the undo of a whole change."""
     return walk(ada, f"/audit/requests/{request_id}/undo/step", {})
 
 
@@ -156,7 +156,7 @@ def test_all_that_match_are_changed_in_steps(ada, cast, make, monkeypatch):
     monkeypatch.setattr("app.tickets.pages.bulk.STEP", 2)
     made = [make(f"No. {number}", priority="low")["id"] for number in range(5)]
     make("Not this one", priority="high")
-    # What changes no longer matches, and what comes meanwhile is not meant.
+    # Changed tickets no longer match, and tickets created meanwhile are not included.
     seen = []
     for answer in steps(ada, priority="urgent"):
         seen.append((answer["changed"], answer["skipped"], answer["next"]))
@@ -174,7 +174,7 @@ def test_one_undo_takes_all_steps_of_a_change_back(ada, cast, make, monkeypatch)
     for number in range(7):
         make(f"No. {number}", priority="low")
     before = by_rank(ada)
-    # Stopped after the third step.
+    # The run stops after the third step.
     changing = steps(ada, place="done", priority="urgent")
     changed = [next(changing) for _ in range(3)]
     request = changed[0]["request_id"]
@@ -186,7 +186,7 @@ def test_one_undo_takes_all_steps_of_a_change_back(ada, cast, make, monkeypatch)
     assert (
         f'action="/audit/requests/{request}/undo"' in ada.get(f"/audit?request_id={request}").text
     )
-    # What somebody has changed since stays.
+    # Changes that somebody made after the run stay.
     cast.bo.patch("/tickets/OPEN-4", {"priority": "high"})
     undone = list(undo_steps(ada, request))
     assert [one["changed"] for one in undone] == [3, 2, 3, 3]
@@ -196,7 +196,7 @@ def test_one_undo_takes_all_steps_of_a_change_back(ada, cast, make, monkeypatch)
     assert {one["state"]["name"] for one in found} == {"Backlog"}
     assert sorted(one["priority"] for one in found) == ["high", *["low"] * 6]
     assert by_rank(ada) == before
-    # So is the undo, which one more undo takes back.
+    # The undo is one request as well, and can itself be undone.
     (undo,) = {one["request_id"] for one in undone}
     assert sum(one["changed"] for one in undo_steps(ada, undo)) == 11
     found = cast.ada.get(f"/projects/{cast.open_project}/tickets?limit=100").json["data"]
@@ -260,7 +260,7 @@ def test_all_that_match_go_to_an_end_in_steps_and_keep_their_order(
     for number in (1, 4):
         cast.ada.patch(f"/tickets/OPEN-{number}", {"priority": "high"})
     answers = list(steps(ada, action=end))
-    # From the end on, so what is there already stays.
+    # Steps begin at the end in question, so tickets already there stay.
     assert [one["changed"] for one in answers] == changed
     assert by_rank(ada) == expected.split()
     again = [one["skipped"] for one in steps(ada, action=end)]
@@ -285,7 +285,7 @@ def test_a_step_whose_answer_was_lost_is_done_once(ada, cast, make):
     form = {"project": "OPEN", "query": "", "idempotency_key": "a key", "priority": "high"}
     first = ada.post("/tickets/bulk/step", htmx=True, **form)
     assert first.json["changed"] == 3
-    # Whatever happened to the tickets meanwhile.
+    # The stored response is sent again, whatever happened to the tickets meanwhile.
     cast.ada.patch(f"/tickets/{made[0]}", {"priority": "urgent"})
     assert ada.post("/tickets/bulk/step", htmx=True, **form).json == first.json
     assert cast.ada.get(f"/tickets/{made[0]}").json["priority"] == "urgent"
@@ -387,8 +387,5 @@ def test_unknown_places_are_skipped(ada, cast, make):
     ):
         answer = send(ada, id=made["id"], priority="high", **form)
         assert "0 changed, 1 skipped" in answer.text
-        # Nothing of what was asked is done by halves.
+        # A skipped ticket is not changed in part.
         assert cast.ada.get("/tickets/OPEN-1").json["priority"] == "medium"
-
-
-# Files.

@@ -1,4 +1,4 @@
-"""Pages as they go over the wire."""
+"""Compression of responses."""
 
 import re
 

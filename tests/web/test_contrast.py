@@ -9,13 +9,13 @@ from app.help.samples import TOKENS, tokens
 from app.web.assets import STATIC
 
 TEXT = 4.5
-# Large text, marks, edges of controls, and the ring around what has the focus.
+# Large text, marks, edges of controls, and the focus ring.
 MARK = 3.0
 SIDES = {"light": 0, "dark": 1}
 SURFACES = ("--ground", "--sunken", "--surface", "--raised", "--hover")
-# Colors that text has on any surface.
+# Colors of text on any surface.
 INKS = ("--ink", "--ink-soft", "--ink-faint", "--accent", "--accent-strong", "--danger", "--warn")
-# Text on a ground of its own.
+# Colors of text on a background of its own.
 ON_FILL = (
     ("--accent-ink", "--accent"),
     ("--accent-ink", "--accent-strong"),
@@ -52,7 +52,7 @@ WHITE = (255, 255, 255)
 
 
 def colors() -> dict[str, tuple[str, str]]:
-    """The colors of the sheet that are plain, by name: light and dark."""
+    """The plain colors of the sheet by name: light and dark."""
     found = {}
     for one in tokens():
         sides = re.fullmatch(r"light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)", one.value)
@@ -79,10 +79,10 @@ def contrast(one: tuple[int, ...], other: tuple[int, ...]) -> float:
 
 
 def pairs() -> Iterator[tuple[str, str, float]]:
-    """What stands on what, and the contrast that it needs."""
+    """Yield foreground, background, and the contrast that they need."""
     yield from ((ink, surface, TEXT) for ink in INKS for surface in SURFACES)
     yield from ((ink, fill, TEXT) for ink, fill in ON_FILL)
-    # A hovered row is where a pointer is: its marks are those of the row at rest.
+    # A hovered row is under the pointer: its marks are those of the row at rest.
     yield from ((mark, surface, MARK) for mark in MARKS for surface in SURFACES)
     yield from (("--focus", fill, MARK) for fill in ("--accent-soft", "--danger-soft"))
 
@@ -109,9 +109,9 @@ def test_initials_stand_out_on_every_tone():
 def test_every_color_is_a_token_that_is_judged():
     known = colors()
     judged = {name for front, back, _ in pairs() for name in (front, back)}
-    # What only separates, or stands beside what it means.
+    # Colors that only separate, or that accompany what has the meaning.
     assert known.keys() - judged == {"--line", "--line-soft", "--line-strong", "--priority-off"}
-    # No other sheet names a color, but for the tones of avatars and what stands in for one.
+    # Other sheets name no colors, except the tones of avatars and fallbacks of ``--c``.
     sheets = [path for path in (STATIC / "css").rglob("*.css") if path != TOKENS]
     raw = [
         f"{path.name}: {line.strip()}"

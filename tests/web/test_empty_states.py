@@ -1,4 +1,4 @@
-"""An empty place says in a sentence what it is for, what to do, and where the help tells more."""
+"""An empty list says in a sentence what it is for, what to do, and where the help says more."""
 
 import re
 

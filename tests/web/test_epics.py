@@ -1,4 +1,4 @@
-"""The epics of a project: progress, due dates, and the flow of states as it was day by day."""
+"""The epics of a project: progress, due dates, and the number of tickets by state on each day."""
 
 import re
 from itertools import pairwise
@@ -80,7 +80,7 @@ def test_due_dates_are_marks_and_a_table(ada, epic):
     page = ada.get(HERE)
     assert "1 Jan 2020 (overdue), 1 Jan 2031" in text_of(page)
     assert page.text.count('class="due late"') == 1
-    # What lies years away stands at the ends: no mark is off the chart.
+    # Dates that are years away are drawn at the edges: no mark is off the chart.
     places = [float(x) for x in re.findall(r'<circle class="due[^"]*" cx="([\d.]+)"', page.text)]
     assert len(places) == 2
     assert all(pages.NAMES <= x <= pages.WIDTH for x in places)
@@ -117,13 +117,13 @@ def counts(app, cast, days=10):
 
 
 def test_the_flow_is_what_was_there_each_day(app, cast, make, states, monkeypatch):
-    """Four days of work, written down as they would have been."""
+    """Four days of work, recorded with the ids that they would have had."""
     start = now_ms() - 4 * DAY_MS
     day = iter(range(5))
 
     def tomorrow():
         moment = start + next(day) * DAY_MS
-        # Ids never go back; here they shall.
+        # Ids do not go back in time unless their last time is reset.
         monkeypatch.setattr("app.core.ids._last_ms", 0)
         monkeypatch.setattr("app.core.ids.now_ms", lambda: moment)
 
@@ -142,7 +142,7 @@ def test_the_flow_is_what_was_there_each_day(app, cast, make, states, monkeypatc
     assert by_state["Done"][-6:] == (0, 0, 0, 1, 1, 1)
     assert found.totals[-6:] == [0, 2, 3, 2, 2, 2]
     assert found.days[-1] == iso(now_ms())[:10]
-    # Of the days before the first ticket one is left, but a week at least is shown.
+    # The chart begins one day before the first ticket, but shows at least a week.
     assert len(found.days) == epics.MIN_DAYS
 
 

@@ -1,4 +1,4 @@
-"""A field of tickets is wherever the others are: where a new one is easily forgotten."""
+"""A field of tickets is in every place that has the others, where a new one is easily forgotten."""
 
 import re
 
@@ -15,7 +15,7 @@ from tests.support.cases import cases
 
 pytestmark = pytest.mark.one_database
 
-# In a text of their own.
+# Fields that agents read outside the list of fields.
 APART = {"title", "body"}
 SHORT = {messages.DUE_DATE: messages.DUE}
 

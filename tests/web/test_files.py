@@ -1,4 +1,4 @@
-"""Files on pages: as they are sent, listed, refused and deleted without scripts."""
+"""Files on pages: uploaded, listed, refused and deleted without scripts."""
 
 import re
 from dataclasses import replace
@@ -65,7 +65,7 @@ def test_what_is_refused_is_said_in_words(app, ada, ticket):
     try:
         answers = [
             add(ada, ticket, b""),
-            # As bytes: the client would keep a longer form in a file.
+            # As bytes: the client would write a longer form to a file.
             ada.client.post(f"{ticket}/files", data=large, content_type=FORM),
             ada.post(f"{ticket}/files", other="x"),
             ada.post(f"{ticket}/files", file=(BytesIO(b""), "")),

@@ -1,4 +1,4 @@
-"""Forms: loaded through the schemas of REST, shown again with what was wrong, done once."""
+"""Forms: loaded through the schemas of REST, shown again with their errors, done only once."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Whatever is put into an address or a form, the answer is a page or a refusal, never a 500."""
+"""Whatever an address or a form contains, the response is a page or a refusal, never a 500."""
 
 import itertools
 import re
@@ -18,13 +18,13 @@ GARBAGE = (
     "9" * 40,
     "01900000-0000-7000-8000-000000000000",
     "\u2603 ' \" % { [",
-    # Longer than any line may be.
+    # Longer than the limit of any one-line text.
     "A" * 2100,
     "\u00b2",
-    # More digits than Python reads as a number.
+    # More digits than Python converts to a number.
     "9" * 4400,
 )
-# What fields and query parameters are called, here and there.
+# Names of fields and query parameters of all pages.
 NAMES = [
     "about",
     "action",
@@ -100,12 +100,12 @@ REFERENCES = {
     "name": ("title", "state", "assignee", "labels", "parent", "x"),
     "username": ("smith", "x"),
 }
-# These end what the rest of the test needs.
+# Actions that would end what the rest of the test needs.
 FINAL = ("delete", "deactivate", "logout", "password", "sessions", "login", "setup")
 
 
 def addresses(app):
-    """Every page of the application with every kind of reference in its variables."""
+    """Yield every page of the application with every kind of reference in its variables."""
     for rule in app.url_map.iter_rules():
         if rule.endpoint.startswith("api.") or "filename" in rule.arguments:
             continue
@@ -119,12 +119,12 @@ def addresses(app):
 
 
 PLAIN, FRAGMENT = {"Accept": "text/html"}, {"Accept": "text/html", "HX-Request": "true"}
-# As they may stand in an address, in place of whatever is named there.
+# Values for every variable of an address.
 ODD = ("\x00", "A\nB", "\x01", "\u00b2", "9" * 20, "FFFFFFFF-FFFF-7FFF-BFFF-FFFFFFFFFFFF")
 
 
 def test_an_odd_address_is_never_a_500(app, cast):
-    """Each address with one of the odd ones, the next with the next."""
+    """Each address gets one of the odd values, in rotation; all of them in a long run."""
     step = 1 if IS_LONG else len(ODD)
     parts = itertools.cycle(ODD[first::step] for first in range(step))
     failed, ways = [], itertools.cycle([FRAGMENT, PLAIN])
@@ -163,7 +163,7 @@ def test_an_id_may_be_written_in_capitals(cast):
 
 
 def test_garbage_is_never_a_500(app, cast):
-    """Each address with one value, the next with the next; pages and fragments in turn."""
+    """Each address gets one value, in rotation; pages and fragments take turns."""
     make_ticket(cast.ada, cast.open_project)
     step = 1 if IS_LONG else len(GARBAGE)
     parts = itertools.cycle(GARBAGE[first::step] for first in range(step))
@@ -173,7 +173,7 @@ def test_garbage_is_never_a_500(app, cast):
         if method == "POST" and any(word in path for word in FINAL):
             continue
         place = "query_string" if method == "GET" else "data"
-        # What is not there takes the garbage in turn.
+        # Addresses of missing things get one value each, in rotation.
         values = [next(turns)] if "x" in path.split("/") or "%00" in path else next(parts)
         for value, headers in zip(values, ways, strict=False):
             sent = {place: dict.fromkeys(NAMES, value), "headers": headers}

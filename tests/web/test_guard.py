@@ -1,4 +1,4 @@
-"""In front of every page: login, other sites, and what the browser is told."""
+"""Checks before every page: login, other sites, and the headers for the browser."""
 
 import gzip
 from dataclasses import replace

@@ -74,7 +74,7 @@ def test_agents_read_which_tools_there_are(ada, stranger, app):
         assert f"- {prompt.name}(" in answer.text
         assert prompt.description in answer.text
     assert "- plan-epic(goal*, project): " in answer.text
-    # Which of its arguments a tool needs.
+    # The arguments that a tool requires are marked.
     assert "get_ticket(display_id*" in answer.text or "get_ticket(ticket*" in answer.text
 
 

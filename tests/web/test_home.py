@@ -1,4 +1,4 @@
-"""Home: who waits for a person, what bots did since, and the ways on."""
+"""Home: who waits for a person, what bots did since the last visit, and links to the rest."""
 
 import re
 
@@ -40,7 +40,7 @@ def test_a_mention_is_replied_to_in_place(ada, cast, ticket):
         said = cast.ada.get(f"/tickets/{ticket['id']}/comments").json["data"][-1]
         assert (said["body"], said["author"]["username"]) == ("The *second*.", "ada")
         assert "Needs you" not in text_of(ada.get(HERE))
-    # Nobody is assigned by it.
+    # It assigns nobody.
     assert cast.ada.get(f"/tickets/{ticket['id']}").json["assignee"] is None
 
 
@@ -86,7 +86,7 @@ def test_what_is_not_shown_as_a_mention_is_none(ada, cast, ticket, body):
 
 
 def test_only_a_new_comment_mentions_somebody(ada, cast, ticket):
-    """So docs/user-guide.md says."""
+    """As docs/user-guide.md says."""
     named = make_ticket(cast.bo, cast.open_project, "Named", body="@ada")
     ok(cast.bo.patch("/tickets/OPEN-2", {"body": "Look, @ada"}))
     edited = say(cast.bo, named, "Look")
@@ -94,7 +94,7 @@ def test_only_a_new_comment_mentions_somebody(ada, cast, ticket):
     ok(cast.bo.post("/wiki/pages", {"title": "Named", "body": "@ada"}), 201)
     assert "Needs you" not in text_of(ada.get(HERE))
     assert "Named" not in ada.get("/inbox").text
-    # The comment that comes with a move is one.
+    # The comment of a state change is a new comment, too.
     states = ok(cast.ada.get(f"/projects/{cast.open_project}/workflow-states"))["data"]
     moved = {"state_id": states[1]["id"], "comment": "@ada?"}
     ok(cast.bo.post("/tickets/OPEN-2/transition", moved))
@@ -163,7 +163,7 @@ def test_a_ticket_handed_over_is_answered_and_handed_back(ada, cast, ticket):
     said = cast.ada.get(f"{address}/comments").json["data"][-1]
     assert (said["body"], said["author"]["username"]) == ("Take the second.", "ada")
     assert "Needs you" not in text_of(ada.get(HERE))
-    # Once more: it is no longer ada's to give.
+    # The second time it is refused: the ticket is not ada's any more.
     assert ada.post(f"/tickets/{ticket['display_id']}/hand-back", **answer).status_code == 409
     assert cast.ada.get(f"{address}/comments").json["data"][-1] == said
 
@@ -182,14 +182,14 @@ def test_a_hand_over_shows_the_question(ada, cast, ticket):
     for other in ("First thoughts", "No question", "Said later"):
         assert other not in text
     assert "Show all" in text
-    # A mention that came since is the question; the ticket is handed back all the same.
+    # A later mention becomes the question; the ticket can be handed back all the same.
     say(cast.smith, ticket, "@ada, the <i>second</i>?")
     text = text_of(ada.get(HERE))
     assert "@ada , the &lt;i&gt;second&lt;/i&gt;?" in text
     assert "Smith bot handed this over to you" in text
     assert "Reply and hand back" in text
     assert "Show all" not in text
-    # What a person says does not hide what the bot waits for.
+    # A person's comment does not hide what the bot waits for.
     say(cast.bo, ticket, "@ada, look")
     text = text_of(ada.get(HERE))
     assert "Reply and hand back OPEN-1 to Smith" in text

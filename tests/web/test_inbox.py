@@ -1,4 +1,4 @@
-"""The inbox: what others did to one's tickets, until it was read; and the number in the header."""
+"""The inbox: what others did on one's tickets, until it is read; and the count in the header."""
 
 import re
 
@@ -15,24 +15,24 @@ HERE = "/inbox"
 
 @pytest.fixture
 def watched(cast, ticket):
-    """The ticket, which ada watches; what she did to it is no news to her."""
+    """The ticket, which ada watches; what she did on it is no news to her."""
     ok(cast.ada.post(f"/tickets/{ticket['id']}/watchers", {}))
     return ticket
 
 
 def newest(page, reference):
-    """The event up to which the form of this ticket marks it read."""
+    """The newest event that the form of this ticket marks as read."""
     return form_of(page, reference, "read")["event_id"]
 
 
 def form_of(page, reference, mark):
-    """What the form of this ticket sends, which marks it read or unread."""
+    """The fields of the form that marks this ticket as read or unread."""
     start = page.text.split(f'action="/inbox/{reference}/{mark}"')[1]
     return dict(re.findall(r'name="(\w+)" value="([^"]*)"', start.split("</form>")[0]))
 
 
 def count(ada):
-    """The number in the header."""
+    """The count in the header."""
     found = re.search(
         r'class="inbox-count"[^>]*>([^<]+)<', ada.get("/header-status", htmx=True).text
     )
@@ -54,7 +54,7 @@ def test_what_others_did_is_told_by_ticket(ada, cast, watched):
         "One",
     ]
     assert [text.index(words) for words in order] == sorted(text.index(words) for words in order)
-    # Without the signs of Markdown, as a search shows it.
+    # Without Markdown syntax, as in search results.
     assert "a link" in text
     assert "Mine" not in text
     assert count(ada) == "1"
@@ -71,7 +71,7 @@ def test_one_hears_of_what_one_holds_and_is_mentioned_on(ada, cast):
     assert "Smith bot mentioned you" in text
     assert "Other" not in text
     assert count(ada) == "2"
-    # What is gone is no news.
+    # A deleted ticket has no news.
     ok(cast.bo.delete(f"/tickets/{held['id']}"), 204)
     assert "Held" not in text_of(ada.get(HERE))
     assert count(ada) == "1"
@@ -90,7 +90,7 @@ def test_a_mention_is_replied_to_in_the_inbox(ada, cast, watched):
     assert replied.location == HERE
     said = cast.ada.get(f"/tickets/{watched['id']}/comments").json["data"][-1]
     assert said["body"] == "The second."
-    # What was shown is read; what came since is not.
+    # The comments that were shown are read; the later one is not.
     text = text_of(ada.get(HERE))
     assert "Said since" in text
     assert "which one?" not in text
@@ -134,7 +134,7 @@ def test_a_ticket_is_read_up_to_what_was_shown(ada, cast, watched):
     assert "Two" in text
     form = form_of(ada.get(HERE), "OPEN-1", "read")
     marked = ada.post("/inbox/OPEN-1/read", htmx=True, **form)
-    # With a script the entry stays, so that it can be marked unread, and the header follows.
+    # With scripts the entry stays, so that it can be marked unread, and the header is updated.
     assert 'action="/inbox/OPEN-1/unread"' in marked.text
     assert 'hx-swap-oob="innerHTML:.header-status"' in marked.text
     assert "1 unread ticket<" in marked.text
@@ -154,7 +154,7 @@ def test_what_was_read_is_marked_unread_again(ada, cast, watched):
     assert "1 unread ticket<" in back.text
     text = text_of(ada.get(HERE))
     assert ("One" in text, "Two" in text) == (True, True)
-    # It is news to nobody else.
+    # Two unread comments on one ticket count once.
     assert count(ada) == "1"
     for wrong in ("", "x"):
         assert ada.post("/inbox/OPEN-1/unread", oldest=wrong).status_code == 422
@@ -167,12 +167,12 @@ def test_all_shows_what_is_read_too(ada, cast, watched):
     assert "OPEN-1" not in text_of(ada.get(HERE))
     page = ada.get(f"{HERE}?show=all")
     assert "One" in text_of(page)
-    # Without a script one comes back here; the newest event is what becomes unread.
+    # Without scripts the form leads back here; only the newest event becomes unread.
     form = form_of(page, "OPEN-1", "unread")
     assert ada.post("/inbox/OPEN-1/unread", **form).location == f"{HERE}?show=all"
     text = text_of(ada.get(HERE))
     assert ("One" in text, "Two" in text) == (False, True)
-    # What was set back is read with all the rest.
+    # Marking all as read includes what was set back to unread.
     ada.post("/inbox/read", event_id=newest(ada.get(HERE), "OPEN-1"))
     assert "You’re all caught up" in ada.get(HERE).text
     assert count(ada) == ""
@@ -188,7 +188,7 @@ def test_everything_is_read_up_to_what_was_shown(ada, cast, watched):
     ada.post("/inbox/read", event_id=newest(ada.get(HERE), "OPEN-1"))
     assert "You’re all caught up" in ada.get(HERE).text
     assert count(ada) == ""
-    # A marker only moves forward; what is no event moves none.
+    # A marker only moves forward, and only to an event.
     ada.post("/inbox/read", event_id=shown)
     assert count(ada) == ""
     for wrong in ("", "x", "ffffffff-ffff-7fff-bfff-ffffffffffff"):
@@ -274,7 +274,7 @@ def test_a_browser_asks_for_the_newest(ada, cast, watched):
     assert ada.get(f"/inbox/newest?after={news['id']}").status_code == 204
     say(cast.smith, watched, "@ada?")
     assert ada.get("/inbox/newest?after=x").json["title"] == "Smith mentioned you on OPEN-1"
-    # What is read is no news.
+    # What was read is no news.
     ada.post("/inbox/read", event_id=newest(ada.get(HERE), "OPEN-1"))
     assert ada.get(f"/inbox/newest?after={start}").status_code == 204
 

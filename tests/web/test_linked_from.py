@@ -1,4 +1,4 @@
-"""A ticket's page names the wiki pages that link to it, and the note that it came from."""
+"""A ticket's page shows the wiki pages that link to it, and the note that it was made from."""
 
 import re
 

@@ -17,12 +17,12 @@ def rows(text: str) -> list[str]:
 
 
 def link(text: str, words: str) -> str:
-    """Where a link with these words leads."""
+    """The address of the link with these words."""
     return re.search(rf'href="([^"]+)"[^>]*>{words}<', text).group(1).replace("&amp;", "&")
 
 
 def test_cells_without_a_value_are_empty(ada, make):
-    """A phone shows no room for them, and a blank would already take some."""
+    """A phone hides them only if they have no content; a blank would already take room."""
     make("Due never, and nobody's")
     text = ada.get("/projects/OPEN/tickets").text
     assert '<td class="due-cell"></td>' in text
@@ -101,7 +101,7 @@ def test_the_list_of_all_leaves_deleted_projects_out(ada, cast, make):
 
 @pytest.fixture
 def family(make, states):
-    """An epic with a story with two subtasks, and a story alone."""
+    """An epic with a story that has two subtasks, and a story without an epic."""
     epic = make("The epic", type="epic")
     story = make("A story", parent_ticket_id=epic["id"], priority="low")
     make("Part one", type="subtask", parent_ticket_id=story["id"], priority="high")
@@ -127,9 +127,6 @@ def test_a_tree_takes_few_statements(ada, family):
     with ada.statements() as seen:
         ada.get("/projects/OPEN/tickets?view=tree&priority=high")
     assert len([one for one in seen if one.startswith(("SELECT", "WITH"))]) <= 14, seen
-
-
-# One change to many.
 
 
 def test_the_filtered_list_as_a_file(ada, cast, make, label, monkeypatch):

@@ -1,4 +1,4 @@
-"""Lists: open tickets and their numbers, every order, groups."""
+"""Lists: open tickets and their counts, every order, groups."""
 
 import re
 from html import unescape
@@ -12,20 +12,20 @@ LIST = "/projects/OPEN/tickets"
 
 
 def counts(text: str) -> str:
-    """What stands beside the title."""
+    """The counts beside the title."""
     found = re.search(r'id="list-counts".*?</p>', text, re.S).group(0)
     return " ".join(re.sub(r"<[^>]+>", " ", found.partition(">")[2]).split()).removesuffix(" All")
 
 
 def heads(text: str) -> list[str]:
-    """The heads of the groups, in order."""
+    """The headers of the groups, in order."""
     found = re.findall(r'<tr class="group-row">.*?</tr>', text, re.S)
     return [unescape(" ".join(re.sub(r"<[^>]+>", " ", one).split())) for one in found]
 
 
 @pytest.fixture
 def six(ada, cast, make, states, label):
-    """Six tickets that differ in everything."""
+    """Six tickets that differ in all fields."""
     epic = make("Zebra", type="epic", priority="low")
     bug, ape = label("bug"), label("ape")
     story = make("apple", parent_ticket_id=epic["id"], priority="urgent", due_date="2030-05-01")
@@ -57,7 +57,7 @@ def test_the_numbers_are_those_of_the_filter_at_hand(ada, cast, six, states):
     assert counts(ada.get(f"{LIST}?q=over").text) == "0 open 1 done"
     assert counts(ada.get(f"{LIST}?parent_ticket_id=OPEN-1").text) == "1 open 0 done"
     assert counts(ada.get(f"/tickets?project_id={cast.fenced_project}").text) == "0 open 0 done"
-    # A filter by state says itself which tickets are shown.
+    # With a filter by state, no link to open or done tickets is current.
     done = ada.get(f"{LIST}?state_id={states['Done']}").text
     assert (rows(done), counts(done)) == (["OPEN-6"], "5 open 1 done")
     assert rows(ada.get(f"{LIST}?state_category=done").text) == ["OPEN-6"]
@@ -77,7 +77,7 @@ def test_what_is_too_much_to_count_is_said_to_be_more(ada, make, cast, monkeypat
 def is_said_to_be_more(ada, query):
     text = ada.get(f"{LIST}{query}").text
     assert counts(text) == "over 3 open 0 done"
-    # Along an index the list has all of them; by anything else it cannot be sorted.
+    # In an order with an index the whole list is shown; in any other it cannot be sorted.
     assert len(rows(text)) == 6
     joint = "&" if query else "?"
     for order in ("sort=title", "group=state"):
@@ -168,7 +168,7 @@ def test_heads_lead_to_both_orders_of_their_column(ada, six):
     assert 'class="priority-cell" aria-sort="ascending"' in by_priority
     assert rows(ada.get(link(by_priority, "Priority")).text)[0] == "OPEN-1"
     assert len(re.findall(r'aria-sort="(?:as|des)cending"', by_priority)) == 1
-    # Ranks and numbers are those of one project.
+    # Ranks and numbers belong to one project.
     everywhere = ada.get("/tickets?sort=rank").text
     assert rows(everywhere)[0] == "OPEN-5"
     assert 'value="rank"' not in everywhere
@@ -210,7 +210,7 @@ def test_groups_have_heads_with_numbers(ada, six, monkeypatch):
             text = ada.get(link(text, "Load more"), htmx=True, **more).text
             seen += heads(text)
         assert sorted(found) == [f"OPEN-{number}" for number in range(1, 6)], grouping
-        # A group that goes on after "Load more" has its head once.
+        # A group that continues after "Load more" has only one header.
         assert len(seen) == len(expected), grouping
 
 
@@ -220,7 +220,7 @@ def test_across_projects_states_are_grouped_by_category(ada, six):
 
 
 def test_the_order_and_the_numbers_come_along_with_a_part_of_the_page(ada, six):
-    """A head leads to another order, which the filters must keep."""
+    """Column headers change the order, and the filters must keep it."""
     text = ada.get(f"{LIST}?sort=due&group=state&show=all", htmx=True).text
     assert re.search(r'id="list-order" hx-swap-oob="true"', text)
     assert '<option value="due" selected>' in text

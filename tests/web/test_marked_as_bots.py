@@ -1,4 +1,4 @@
-"""What a bot did is marked as a bot's wherever people read it, whatever the bot is called."""
+"""What a bot did is marked as a bot's wherever people read it, whatever the bot's name is."""
 
 import re
 
@@ -12,7 +12,7 @@ MARK = r'\s*<span class="badge">bot</span>'
 
 @pytest.fixture(name="work")
 def _work(cast, ticket):
-    """Smith calls itself as ada does, and comments, changes, writes a page and asks ada."""
+    """Give smith a name like ada's; it comments, changes, writes a page and asks ada."""
     ok(cast.ada.patch(f"/bots/{cast.smith.user_id}", {"display_name": "Ada Trust"}))
     path = f"/tickets/{ticket['id']}"
     ok(cast.smith.post(f"{path}/comments", {"body": "Approved, @ada: merge it."}), 201)
@@ -37,7 +37,7 @@ def test_a_bot_that_is_called_like_a_person_is_marked_as_a_bot(ada, work, path):
     assert answer.status_code == 200
     after = [answer.text[found.end() :] for found in re.finditer("Ada Trust", answer.text)]
     assert any(re.match(f"(</strong>)?{MARK}", text) for text in after)
-    # Whoever did something stands out.
+    # The name of whoever acted is in bold.
     did = [text for text in after if text.startswith("</strong>")]
     assert all(re.match(f"</strong>{MARK}", text) for text in did)
 

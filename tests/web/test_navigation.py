@@ -1,4 +1,4 @@
-"""The frame of every page: five places, one menu for administration, and what stands above them."""
+"""The frame of every page: five places, one menu for administration, and the notice above them."""
 
 import re
 

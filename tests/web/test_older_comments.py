@@ -1,4 +1,4 @@
-"""Comments older than those that a ticket's page shows."""
+"""Comments that are older than those on a ticket's page."""
 
 import re
 
@@ -11,7 +11,7 @@ from tests.web.stream_on_page import REF, stream
 
 @pytest.fixture
 def of_two(monkeypatch):
-    """A page shows two comments."""
+    """Let a page show two comments."""
     monkeypatch.setattr(stream_queries, "COMMENTS_SHOWN", 2)
     stream_queries._comments.cache_clear()
     yield
@@ -56,7 +56,7 @@ def test_older_comments_are_shown_of_whom_the_filter_asks(ada, cast, path, of_tw
 
 
 def test_nothing_is_older_than_all_that_a_page_shows(ada, cast, path, of_two):
-    # The ticket of these tests has one.
+    # The fixture's ticket already has one.
     cast.ada.post(f"{path}/comments", {"body": "Comment 1"})
     assert older(ada.get(REF)) is None
 
@@ -77,6 +77,6 @@ def test_the_address_of_a_comment_leads_to_the_page_that_has_it(ada, cast, path,
         assert address.endswith(f"#comment-{comment}")
         assert address.startswith(f"{REF}#" if place >= 4 else f"{REF}/comments?before=")
         assert f'id="comment-{comment}"' in ada.get(address.partition("#")[0]).text
-    # Others stand on both sides of it.
+    # The page has comments on both sides of the deleted one.
     address = ada.get(f"/comments/{made[2]}").location
     assert said(ada.get(address.partition("#")[0])) == ["3", "4"]

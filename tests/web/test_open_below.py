@@ -1,4 +1,4 @@
-"""Closing or deleting a ticket says what happens to those below it, wherever it is done."""
+"""Closing or deleting a ticket says what happens to its children, wherever it is done."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def test_a_card_moved_to_done(ada, story, states):
     answer = ada.post("/tickets/OPEN-1/move", htmx=True, state_id=states["Done"])
     assert f"OPEN-1 moved to Done. {STILL}" in answer.text
     assert "data-undo" in answer.text
-    # What is left in its column, or open, has nothing to say.
+    # A card that stays in its column, or is reopened, has no such message.
     again = ada.post("/tickets/OPEN-1/move", htmx=True, state_id=states["Done"])
     assert STILL not in again.text
     back = ada.post("/tickets/OPEN-1/move", htmx=True, state_id=states["To do"])

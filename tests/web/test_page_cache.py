@@ -1,4 +1,4 @@
-"""Cached pages: nobody is shown anything but what is so."""
+"""Cached pages never show anything out of date."""
 
 import gzip
 import re

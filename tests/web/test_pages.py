@@ -1,4 +1,4 @@
-"""What pages answer to browsers, to htmx, and to what does not exist."""
+"""What pages answer to browsers and htmx, and for addresses that do not exist."""
 
 import re
 
@@ -67,7 +67,7 @@ def test_going_back_gets_the_page(ada):
 
 
 def test_the_frame_follows_what_it_shows(ada, cast):
-    """It is written once for a project, a tab and a person, and anew when one of them changes."""
+    """It is rendered once for a project, a tab and a person, and again when one of them changes."""
 
     def frame(path):
         return re.search(r"<header.*?</header>", ada.get(path).text, re.DOTALL)[0]
@@ -174,7 +174,7 @@ def test_the_board_hides_epics_and_what_was_done_long_ago(ada, cast, ticket, app
 
 
 def age(app, ticket_id: str) -> None:
-    """Put the last change of a ticket fifteen days back."""
+    """Set the last change of a ticket to fifteen days ago."""
     moment = now_ms() - 15 * DAY_MS
     in_app(
         app,

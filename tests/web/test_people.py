@@ -1,4 +1,4 @@
-"""The pages of people and bots: the newest first, and all of them within reach."""
+"""The pages of people and bots: the newest first, with links to all of them."""
 
 import re
 
@@ -19,7 +19,7 @@ def listed(page) -> list[str]:
 
 
 def test_people_are_listed_without_bots_among_them(ada, cast, monkeypatch):
-    # Of both kinds the bots are the newest.
+    # The bots are newer than the people.
     monkeypatch.setattr(people, "PAGE_SIZE", 1)
     first = ada.get("/people")
     assert listed(first) == [cast.bo.user_id]
@@ -63,13 +63,13 @@ def test_the_first_steps_show_people_however_many_bots_there_are(ada, monkeypatc
 
 
 def tones(text):
-    """The color of each person or bot that a page shows, by name."""
+    """The color of each person or bot on a page, by name."""
     found = re.findall(r'class="avatar[^"]*tone-(\d)"[^>]*>[^<]+</span>\s*<span>([^<]+)', text)
     return {name.strip(): int(number) for number, name in found}
 
 
 def test_people_take_colors_in_turn(ada, cast):
-    """The first eight differ, whatever bots came between them; the ninth begins anew."""
+    """The first eight differ, even with bots between them; the ninth starts again."""
     for number in range(10):
         ok(
             cast.ada.post("/bots", {"username": f"between-{number}", "mode": "read"}),
@@ -81,9 +81,9 @@ def test_people_take_colors_in_turn(ada, cast):
     people = [shown[f"Person {number}"] for number in range(10)]
     assert len(set(people[:8])) == 8
     assert people[8:] == people[:2]
-    # The first bot is not told from the first person by its shape alone.
+    # The first bot and the first person differ in more than shape.
     listed_bots = ada.get("/bots").text
     smith = re.search(r'tone-(\d)"[^>]*>[^<]+</span><span><a[^>]*>Smith<', listed_bots)[1]
     assert int(smith) != shown["Ada"]
-    # The same everywhere.
+    # The colors are the same on every page.
     assert tones(ada.get("/people").text) == shown

@@ -1,4 +1,4 @@
-"""Choosing values of a ticket's fields: new labels in place, and suggested days and parents."""
+"""Choosing values of a ticket's fields: new labels in place, and suggested dates and parents."""
 
 import re
 from urllib.parse import urlencode
@@ -77,7 +77,7 @@ def test_open_parents_are_suggested_first_and_the_present_one_before_them(ada, c
 
 
 def searched(ada, path, typed):
-    """The options for a parent once this is typed."""
+    """The options for a parent after typing this."""
     return ada.get(f"{path}?{urlencode({'value': typed})}", htmx=True)
 
 

@@ -39,7 +39,7 @@ def test_activity_is_told_page_by_page(ada, cast, ticket, monkeypatch):
     while address:
         page = ada.get(address)
         seen += re.findall(r'href="/audit/events/([^"]+)"', page.text)
-        # What only the audit log tells is not here.
+        # Events that only the audit log shows are left out.
         assert "changed a project" not in page.text
         older = re.search(r'href="([^"]+)">Older', page.text)
         address = older and older[1].replace("&amp;", "&")

@@ -1,4 +1,4 @@
-"""A line on the board that becomes a ticket."""
+"""The quick-add line of the board."""
 
 import re
 
@@ -42,6 +42,3 @@ def test_a_line_without_a_title_says_so(ada, states):
     for title in ("", "   ", "!high", "x" * 501):
         answer = ada.post("/tickets/quick", htmx=True, title=title, **given)
         assert answer.status_code == 422, title
-
-
-# Saved views.

@@ -18,7 +18,7 @@ def comment(cast, ticket):
 
 
 def buttons(text):
-    """The name, value, state and label of each reaction that is shown."""
+    """The name, value, state and label of each reaction."""
     found = re.findall(
         r'<button class="reaction" id="\w+-[\w-]+" name="(\w+)"\s+value="(\w+)"'
         r' aria-pressed="(\w+)" title="([^"]*)"',

@@ -109,7 +109,7 @@ def test_a_receipt_in_words(receipt, expected, is_lacking):
 
 @pytest.fixture(name="unread")
 def _unread(cast):
-    """A comment that smith had not read when it changed OPEN-1."""
+    """Add a comment that smith has not read when it changes OPEN-1; return its id."""
     make_ticket(cast.ada, cast.open_project)
     path = "/tickets/OPEN-1"
     ok(cast.ada.post(f"{path}/comments", {"body": "One"}), 201)
@@ -130,7 +130,7 @@ def test_the_ticket_says_it_once_for_each_request(ada, unread):
     page = ada.get("/tickets/OPEN-1")
     text = stream(page)
     assert "Read the ticket and its comment" in text
-    # The move and the comment are one request.
+    # The move and its comment are one request, so this appears once.
     assert text.count("Read the ticket and 1 of 2 comments; comment from just now not read") == 1
     assert f'href="/tickets/OPEN-1#comment-{unread}"' in page.text
     assert page.text.count('class="reading lacking"') == 1
@@ -150,7 +150,7 @@ def test_the_review_shows_what_was_changed_without_reading(ada, unread):
     text = text_of(ada.get(f"{REVIEW}?show=unread"))
     assert "Moved from Backlog to In progress" in text
     assert "Raised the priority" not in text
-    # Only who has seen everything can say that it looks good.
+    # Only the full list, which shows everything, offers "Looks good".
     assert "good" not in text
 
 

@@ -1,4 +1,4 @@
-"""Filters by relative dates, and views that a project shares."""
+"""Filters by relative dates, and views that are shared with a project."""
 
 from datetime import date, timedelta
 
@@ -42,7 +42,7 @@ def test_tickets_are_filtered_by_when_they_are_due(ada, make, states):
         ("due=next_week", "5"),
         ("due=none", "6"),
         ("due=today&due=none", "63"),
-        # A word that is none filters by nothing; the list leaves out what is done.
+        # An unknown word filters nothing; the list leaves out done tickets.
         ("due=someday", "654310"),
     ):
         text = ada.get(f"{LIST}?{words}").text
@@ -114,7 +114,7 @@ def test_anyone_stops_sharing_or_deletes_a_shared_view_and_it_comes_back_by_undo
     assert bo.post(f"/views/{shared}/share", shared="no", back=LIST).location == LIST
     assert "Due soon" not in bo.get(LIST).text
     assert "Due soon" in ada.get(LIST).text
-    # It is ada's again.
+    # The view belongs to ada alone again.
     for change in ("share", "delete"):
         assert bo.post(f"/views/{shared}/{change}", shared="yes", back=LIST).status_code == 404
     undo(ada, app)

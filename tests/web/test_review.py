@@ -1,4 +1,4 @@
-"""The review of a bot: what it did since one looked, undo of it, and the marker that moves."""
+"""The review of a bot: what it did since the last look, undo of it, and the marker that moves."""
 
 import re
 
@@ -36,7 +36,7 @@ def test_what_a_bot_did_is_grouped_by_request_with_its_texts(ada, cast, path):
     body = {"title": "A page", "body": "Before.", "project_id": cast.open_project}
     page_id = cast.smith.post("/wiki/pages", body).json["id"]
     cast.smith.patch(f"/wiki/pages/{page_id}", {"body": "After."})
-    # What others did, and what the bot only read, is not part of it.
+    # The changes of others, and what the bot only read, are not part of the review.
     cast.ada.patch(path, {"title": "By Ada"})
     cast.smith.get(path)
     page = ada.get(HERE)
@@ -62,7 +62,7 @@ def test_looks_good_moves_the_readers_own_marker(ada, cast, path):
     text = text_of(ada.get(HERE))
     assert "Raised the priority to high" in text
     assert "from medium to low" not in text
-    # Bo has not looked.
+    # Bo has not reviewed the bot.
     bo = cast.bo.client.get(HERE, headers={"Accept": "text/html"})
     assert "Lowered the priority to low" in text_of(bo)
 
@@ -84,7 +84,7 @@ def test_undo_of_one_and_of_a_whole_request(ada, cast, path):
     assert ada.post(f"/audit/events/{first}/undo", back=HERE).location == HERE
     page = ada.get(HERE).text
     assert page.count('class="change undone"') == 1
-    # One way back is left, which has a button of its own.
+    # A single undo is left, which has its own button.
     assert "Undo all" not in page
     done = ada.post(f"/audit/requests/{request}/undo", back=HERE)
     assert "1 undone, 1 not undone" in done.text

@@ -1,4 +1,4 @@
-"""Saving a field of a ticket: what others saved meanwhile, and what browsers do to texts."""
+"""Saving a field of a ticket: what others saved meanwhile, and what browsers do to line breaks."""
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -43,7 +43,7 @@ def test_labels_that_many_add_at_once_all_stay(ada, cast, ticket, path, label):
 @pytest.mark.parametrize("name", ["title", "body"])
 def test_a_text_with_a_lone_carriage_return_can_be_edited(ada, cast, path, name):
     cast.ada.patch(path, {name: "one\rtwo"})
-    # HTML has no other line break than LF, and forms send it as CRLF.
+    # HTML knows LF only as a line break, and forms send it as CRLF.
     sent = {"seen": "one\r\ntwo", "value": "one\r\nthree"}
     assert ada.post(f"{REF}/fields/{name}", htmx=True, **sent).status_code == 200
     assert cast.ada.get(path).json[name] == "one\nthree"

@@ -1,4 +1,4 @@
-"""Scripts joined at start: what an entry needs is in it once; what does not fit is refused."""
+"""Scripts joined at start: each entry has what it needs once, and conflicts are refused."""
 
 import pytest
 

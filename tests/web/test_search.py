@@ -232,7 +232,7 @@ def test_the_palette_is_part_of_a_page(ada, stranger, cast):
 def test_more_hits_take_no_more_statements(ada, cast, gates, path):
     with ada.statements() as before:
         assert ada.get(path, htmx=True).status_code == 200
-    # A few for the page, and for each of five tiers what it takes to look into the index.
+    # A few for the page, and for each of the five tiers those that search the index.
     assert len(before) <= 8 + 5 * 3, "\n\n".join(before)
     for number in range(12):
         make_ticket(cast.ada, cast.open_project, f"Gate {number}")

@@ -1,4 +1,4 @@
-"""The pages of a project's settings: what their forms do."""
+"""The forms of a project's settings."""
 
 import pytest
 
@@ -12,7 +12,7 @@ NAMES = ["Backlog", "To do", "In progress", "In review", "Done"]
 
 @pytest.fixture
 def order(cast):
-    """The names of the states of OPEN as they stand."""
+    """A function that returns the names of the states of OPEN, in order."""
     path = f"/projects/{cast.open_project}/workflow-states"
     return lambda: [one["name"] for one in cast.ada.get(path).json["data"]]
 
@@ -24,7 +24,7 @@ def order(cast):
         ("Backlog", "", [*NAMES[1:], "Backlog"]),
         ("To do", "In review", ["Backlog", "In progress", "To do", "In review", "Done"]),
         ("To do", "To do", NAMES),
-        # Deleted meanwhile: the order that is shown next is the one there is.
+        # The target was deleted meanwhile: the order does not change.
         ("To do", "gone", NAMES),
     ],
 )
@@ -117,7 +117,7 @@ LABELS = "/projects/OPEN/settings/labels"
 
 @pytest.fixture
 def carrying(cast):
-    """The names of the labels of a ticket."""
+    """A function that returns the names of a ticket's labels."""
 
     def of(ticket):
         found = cast.ada.get(f"/tickets/{ticket['id']}").json["labels"]

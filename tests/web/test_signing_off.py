@@ -31,7 +31,7 @@ def bo(app, cast):
 
 @pytest.fixture
 def waiting(cast, states):
-    """OPEN-1, on which a bot worked and which it left in the review state."""
+    """OPEN-1, which a bot worked on and left in the review state."""
     body = {"sign_off": True, "review_state_id": states[3]}
     ok(cast.ada.patch(f"/projects/{cast.open_project}", body))
     make_ticket(cast.ada, cast.open_project, title="Lamp", body="One\n\nTwo\n")

@@ -21,7 +21,7 @@ def test_a_number_is_a_cell_and_nothing_is_an_empty_one():
 def test_no_cell_begins_with_a_formula_wherever_it_is_split(before):
     written = line(["OPEN-1", *(f"{before}{start}1+1" for start in STARTS), "end"])
     assert all(f"'{start}1+1" in written for start in STARTS)
-    # As it reads with semicolons or tabs between cells, and where quotes within one mean nothing.
+    # Read with any separator, and without quoting.
     for cell in re.split(r"[,;\t\r\n]", written):
         assert not cell.lstrip('" ').startswith(STARTS)
 

@@ -1,4 +1,4 @@
-"""Pages read in a fixed number of statements, however much there is to show."""
+"""Pages take a fixed number of statements, however much there is to show."""
 
 LIMIT = 8
 PAGES = (
@@ -40,7 +40,7 @@ def test_a_page_takes_few_statements(ada, ticket):
             assert ada.get(path).status_code == 200
         reads = [one for one in seen if one.lstrip().upper().startswith(("SELECT", "WITH"))]
         assert 1 <= len(reads) <= LIMIT, "\n\n".join([path, *reads])
-        # Nothing is written by looking.
+        # Opening a page writes nothing.
         written = [one for one in seen if one.startswith(("INSERT", "UPDATE", "DELETE"))]
         assert not written, path
 
@@ -52,7 +52,7 @@ def test_what_a_ticket_does_not_have_is_not_read(ada, cast, ticket):
         ada.get(f"/tickets/{bare}")
     with ada.statements() as of_full:
         ada.get("/tickets/OPEN-1")
-    # Children, relations and comments.
+    # One statement each for children, relations and comments.
     assert len(of_bare) == len(of_full) - 3
 
 

@@ -14,7 +14,7 @@ WALL = "/projects/OPEN/sticky-notes"
 
 
 def write(cast, body: str, *, project: str | None = None, **fields):
-    """A note of Ada's."""
+    """Create a note of ada's."""
     path = f"/projects/{project}/sticky-notes" if project else "/sticky-notes"
     return cast.ada.post(path, {"body": body, **fields}).json
 
@@ -147,13 +147,13 @@ def test_a_conversion_is_undone_out_of_its_toast(ada, cast, note):
     answer = ada.post(address, htmx=True, title="Call", project_id=cast.open_project)
     undo = re.search(r'action="(/audit/requests/[^"]+/undo)"', answer.text)[1]
     back = re.search(r'name="back" value="([^"]+)"', answer.text)[1]
-    # The ticket goes with the note's event, so its own one finds nothing left, and all is undone.
+    # Undoing the note's event deletes the ticket, so the ticket's own event needs no undo.
     assert ada.post(undo, back=back, straight="yes").location == back == WALL
     assert ada.get("/tickets/OPEN-1").status_code == 410
     wall = ada.get(WALL).text
     assert "Became" not in wall
     assert 'Convert<span class="said"> to ticket' in wall
-    # Again there is nothing to lead back from, and the page says so.
+    # The second time there is nothing to undo, and the page says so.
     assert "Nothing left to undo." in ada.post(undo, back=back, straight="yes").text
 
 

@@ -9,7 +9,7 @@ SWITCH = "/projects/switch"
 
 @pytest.fixture
 def many(cast):
-    """More projects than are seen at a glance."""
+    """More projects than the menu shows without a search."""
     made = [("API", "Interfaces"), ("WEB", "Rapid pages"), ("RAP", "Rapid API")]
     made += [(f"P{number}", f"Filler {number}") for number in range(18, 22)]
     for key, name in made:
@@ -17,7 +17,7 @@ def many(cast):
 
 
 def keys(answer):
-    """The keys of the projects that the menu shows."""
+    """The keys of the projects in the menu."""
     return re.findall(r'href="/projects/(\w+)/board"', answer.text)
 
 

@@ -1,4 +1,4 @@
-"""Whoever takes part in a ticket hears of it, without watching it; and how they stop hearing."""
+"""People who take part in a ticket get its news without watching it, and can stop that."""
 
 import pytest
 from sqlalchemy import func, select
@@ -26,7 +26,7 @@ def events(app):
 def test_whoever_created_a_ticket_hears_of_it(ada, cast, created):
     say(cast.smith, created, "Done")
     assert "Smith bot commented" in text_of(ada.get(HERE))
-    # No row says so.
+    # No watcher is stored.
     assert ok(cast.ada.get(f"/tickets/{created['id']}/watchers"))["data"] == []
     assert "made" not in text_of(ada.get("/tickets/OPEN-1"))
 
@@ -46,12 +46,12 @@ def test_a_muted_ticket_is_no_news(ada, cast, created, app):
     say(cast.smith, created, "Done, @ada")
     before = events(app)
     assert ada.post("/tickets/OPEN-1/mute").location == "/tickets/OPEN-1"
-    # Twice is once.
+    # The second time changes nothing.
     ada.post("/tickets/OPEN-1/mute")
     assert events(app) == before
     assert "You’re all caught up" in ada.get(HERE).text
     assert "inbox-count" not in ada.get("/header-status").text
-    # A person who is needed finds it on the home page all the same.
+    # A person who is needed sees it on the home page all the same.
     assert "Smith bot mentioned you" in text_of(ada.get("/"))
     page = ada.get("/tickets/OPEN-1").text
     assert "Updates don’t appear" in page
@@ -87,7 +87,7 @@ def test_who_wants_no_news_of_their_own_says_so_once(ada, cast, created):
     assert "checked" not in ada.get("/profile").text.split('name="taking_part"')[1][:30]
     text = text_of(ada.get(HERE))
     assert ("Created" in text, "Held" in text) == (False, True)
-    # Other choices leave it alone.
+    # Saving other preferences does not change this.
     ada.post("/profile/preferences", theme="dark", keys="on")
     assert "Created" not in text_of(ada.get(HERE))
     ada.post("/profile/inbox", taking_part="on")

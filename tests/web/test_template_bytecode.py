@@ -1,4 +1,4 @@
-"""Templates are compiled once, not at each start, and nobody else may write what is compiled."""
+"""Templates are compiled once, not at each start, and no other user may write compiled files."""
 
 import pytest
 from jinja2 import BytecodeCache, Environment
@@ -10,7 +10,7 @@ from tests.support.settings import settings_for
 
 @pytest.fixture
 def started(tmp_path):
-    """Starts an application on this directory."""
+    """A function that starts an application on this directory."""
     return lambda: create_app(settings_for(f"sqlite:///{tmp_path}/docket.db", tmp_path))
 
 
@@ -18,7 +18,7 @@ NAMED = ["base.html", "signed_out.html"]
 
 
 def compiled(started, monkeypatch):
-    """What a start compiles where it has two templates ready, its own beginning included."""
+    """The templates that a start compiles, with NAMED as the templates to prepare."""
     names, compiling = [], Environment.compile
 
     def noting(env, source, name=None, *more, **options):
@@ -56,7 +56,7 @@ def test_compiled_templates_of_another_user_are_not_read(started, monkeypatch):
 
 
 def test_a_start_needs_no_place_for_compiled_templates(started, tmp_path, monkeypatch):
-    # A file where the directory would be: as good as one that may not be written, also for root.
+    # A file in place of the directory acts like a read-only directory, also for root.
     (tmp_path / "templates").write_text("")
     assert set(NAMED) <= set(compiled(started, monkeypatch))
 

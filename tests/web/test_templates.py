@@ -24,7 +24,7 @@ def smith(cast):
 
 @pytest.fixture
 def add(ada, smith):
-    """Add a template by the page, and say its id."""
+    """A function that adds a template through its page and returns its id."""
 
     def added(**fields):
         answer = ada.post(SETTINGS, **{**BUG, **fields})
@@ -37,7 +37,7 @@ def add(ada, smith):
 
 
 def changes(app):
-    """What the events of the project say of templates, newest last."""
+    """The changes of templates in the events of the project, newest last."""
     found = events(app, event_type="project.updated")
     return [one.payload["changes"]["templates"] for one in found]
 
@@ -79,7 +79,7 @@ def test_saving_without_a_change_records_nothing(app, ada, add):
     [
         ({"name": "  "}, "must not be blank"),
         ({"name": "x" * 81}, "at most 80"),
-        # Quick add reads both as one name.
+        # For quick add both are the same name.
         ({"name": "BUG-report"}, "A template named BUG-report already exists."),
         ({"name": "Other", "title": "x" * 201}, "at most 200"),
         ({"name": "Other", "type": "task"}, "must be one of"),

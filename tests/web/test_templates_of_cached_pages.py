@@ -1,11 +1,11 @@
-"""Cached pages are given all that they show."""
+"""Cached pages get all values that they show."""
 
 from functools import cache
 
 import pytest
 from jinja2 import meta, nodes
 
-# What is of the request at hand, and no part of a page's key.
+# Names that belong to the current request, and are not in the key of a page.
 OF_REQUEST = {"request", "session", "g", "config", "get_flashed_messages"}
 
 
@@ -13,7 +13,7 @@ OF_REQUEST = {"request", "session", "g", "config", "get_flashed_messages"}
 @pytest.mark.parametrize("template", ["tickets/board.html", "tickets/show.html", "wiki/show.html"])
 def test_cached_pages_ask_for_nothing_of_the_request(app, template):
     asked = asked_of_page(app.jinja_env, template)
-    # It is asked by the frame of all pages.
+    # The frame of all pages uses it.
     assert "prefers" in asked
     assert not asked & OF_REQUEST
 
@@ -30,7 +30,7 @@ def test_the_judge_of_cached_pages_sees_all_parts_of_a_page(env):
 
 
 def asked_of_page(env, name: str) -> set[str]:
-    """As ``asked_for``, with what it extends, and with the macros of all pages."""
+    """The names of ``asked_for``, those of extended templates, and those of the shared macros."""
     parsed = env.parse(env.loader.get_source(env, name)[0])
     names = {*asked_for(env, name)}
     for above in parsed.find_all(nodes.Extends):
@@ -40,10 +40,10 @@ def asked_of_page(env, name: str) -> set[str]:
 
 @cache
 def asked_for(env, name: str) -> frozenset[str]:
-    """What a template asks for, with all that it includes."""
+    """The undeclared names in a template and in all that it includes."""
     parsed = env.parse(env.loader.get_source(env, name)[0])
     names = set(meta.find_undeclared_variables(parsed))
-    # Flask declares these for all templates.
+    # Flask declares these for all templates, so they are not found as undeclared.
     names |= {one.name for one in parsed.find_all(nodes.Name)} & OF_REQUEST
     for include in parsed.find_all(nodes.Include):
         names |= asked_for(env, include.template.value)

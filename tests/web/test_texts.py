@@ -1,4 +1,4 @@
-"""Texts of tickets, comments and pages: laid out, their links looked up at once."""
+"""Texts of tickets, comments and pages: rendered, with all their links looked up at once."""
 
 import re
 
@@ -16,7 +16,7 @@ TICKETS = "/tickets/OPEN-1"
 
 @pytest.fixture
 def home(cast):
-    """A page of OPEN."""
+    """A wiki page of OPEN."""
     return cast.ada.post(
         "/wiki/pages", {"title": "Home", "body": "# Top\n\nText", "project_id": cast.open_project}
     ).json
@@ -51,7 +51,7 @@ def test_comments_are_laid_out_and_what_they_said_before_is_compared(ada, cast, 
     assert "<em>Second</em>" in text
     anchors = re.findall(r'<h2 id="([^"]*)">A</h2>', text)
     assert len(anchors) == len(set(anchors)) == 2
-    # The text before is fetched by whoever opens the history.
+    # The text before the edit is loaded only when the history is opened.
     assert "First" not in text
     history = ada.get(f"/comments/{made['id']}/history", htmx=True).text
     assert "<del>_First_</del>" in history
@@ -80,7 +80,7 @@ def test_people_and_bots_that_are_named_are_pills(ada, cast, ticket):
     page = cast.ada.post("/wiki/pages", {"title": "Who", "body": "Ask @ada"}).json
     shown = ada.get(f"/wiki/{page['slug']}").text
     assert 'title="Ada">@ada</span>' in shown
-    # Another name is shown at once.
+    # A changed name is shown at once.
     cast.ada.patch(f"/users/{cast.ada.user_id}", {"display_name": "Ada Berg"})
     assert 'title="Ada Berg">@ada</span>' in ada.get(TICKETS).text
     assert 'title="Ada Berg">@ada</span>' in ada.get(f"/wiki/{page['slug']}").text
@@ -160,7 +160,7 @@ def test_a_text_that_cannot_be_laid_out_is_shown_and_recorded_once(
         assert "could not be rendered" in answer.text
     assert "Unlucky &lt;b&gt;words" in ada.get(TICKETS).text
     assert recorded(app) == [(made["id"], {"revision_number": 1, "error": "RecursionError"})]
-    # Of each database its own, as a text that was laid out is known to the whole process.
+    # A text of its own for each database: a rendered text is cached for the whole process.
     cast.ada.patch(f"/wiki/pages/{made['id']}", {"body": f"Unlucky again {made['id']}"})
     monkeypatch.setattr("app.wiki.pages.show._recorded", {})
     ada.get("/wiki/odd")
@@ -171,7 +171,7 @@ def test_a_text_that_cannot_be_laid_out_is_shown_and_recorded_once(
 
 
 def recorded(app) -> list[tuple[str, dict]]:
-    """Failures in the audit log, oldest first."""
+    """Rendering failures in the audit log, oldest first."""
     found = select(AuditEvent.target_id, AuditEvent.payload).where(
         AuditEvent.event_type == "wiki.render_failed"
     )

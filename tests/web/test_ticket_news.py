@@ -1,4 +1,4 @@
-"""What others did meanwhile comes to an open page of a ticket."""
+"""Changes by others appear on an open page of a ticket."""
 
 import re
 
@@ -7,7 +7,7 @@ from tests.web.stream_on_page import REF, events, undo
 
 
 def live(ada):
-    """The address that the page asks for news."""
+    """The address that the page polls for news."""
     found = re.search(r'id="live" hx-get="([^"]+)"', ada.get(REF).text)
     return found[1].replace("&amp;", "&")
 
@@ -18,7 +18,7 @@ def test_nothing_new_costs_one_look(ada, ticket):
     with ada.statements() as seen:
         assert ada.get(address, htmx=True).status_code == 204
     reads = [one for one in seen if one.lstrip().upper().startswith(("SELECT", "WITH"))]
-    # One for the session, one for the news.
+    # One statement for the session, one for the news.
     assert len(reads) <= 2, reads
 
 
@@ -32,7 +32,7 @@ def test_what_others_did_comes_with_the_fields_that_changed(ada, cast, path):
     assert "From Bo." in page.text
     assert 'id="ticket-field-priority" hx-swap-oob="true" data-by="Smith"' in page.text
     assert 'id="ticket-field-title"' not in page.text
-    # The description was not touched, so it is not sent.
+    # The description has not changed, so it is not sent.
     assert 'id="ticket-field-body"' not in page.text
     following = re.search(r'id="live" hx-get="([^"]+)"', page.text)[1].replace("&amp;", "&")
     assert ada.get(following, htmx=True).status_code == 204

@@ -1,4 +1,4 @@
-"""The page of a ticket: editing that loses nothing, and what can be made from it."""
+"""The page of a ticket: editing that loses nothing, and what can be created from it."""
 
 import re
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ def test_a_deleted_ticket_shows_who_and_brings_it_back(ada, cast, path):
     text = " ".join(re.sub(r"<[^>]+>", " ", page.text).split())
     assert "OPEN-1 was deleted" in text
     assert "Smith bot deleted it" in text
-    # Its subtask was not deleted with it.
+    # Its subtask is not deleted with it.
     assert "OPEN-2" in text
     assert "flask restore ticket OPEN-1" in text
     assert ada.post(f"{REF}/restore").location == REF
@@ -43,7 +43,7 @@ def test_two_changes_of_a_description_are_put_together(ada, cast, path):
 
 
 def conflict(ada, cast, path, both=2):
-    """The conflict of two people who changed the same lines; what its form sends."""
+    """Create a conflict of two people in the same lines; return the page and its form's fields."""
     base, mine, theirs = (
         "\n\nBetween\n\n".join(f"{whose} line {number}" for number in range(both))
         for whose in ("One", "My", "Their")
@@ -77,7 +77,7 @@ def test_the_merged_text_is_edited_before_it_is_saved(ada, cast, path):
     _page, sent = conflict(ada, cast, path)
     choices = {"keep-1": "theirs", "keep-2": "mine", "take": "edit"}
     page = ada.post(f"{REF}/fields/body", htmx=True, **sent, **choices)
-    # As what is not saved: a draft of it stays.
+    # The response counts as not saved, so that the page keeps a draft.
     assert page.status_code == 409
     merged = "Their line 0\n\nBetween\n\nMy line 1"
     assert f"\n{merged}</textarea>" in page.text
@@ -122,7 +122,7 @@ def test_labels_of_two_people_are_added_up(ada, cast, ticket, path):
     ]
     bug = ticket["labels"][0]["id"]
     cast.smith.patch(path, {"label_ids": [bug, made[0]]})
-    # Ada still sees only the bug; she takes it off and adds another.
+    # Ada still sees only the bug label; she removes it and adds another.
     answer = ada.post(f"{REF}/fields/labels", htmx=True, seen=bug, value=[made[1]])
     assert answer.status_code == 200
     assert {one["name"] for one in cast.ada.get(path).json["labels"]} == {"one", "two"}

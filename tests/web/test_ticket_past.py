@@ -1,4 +1,4 @@
-"""The page of a ticket as it was, and its slider."""
+"""The page of a ticket as it was at an earlier time, and its slider."""
 
 import re
 import time
@@ -46,7 +46,7 @@ def test_it_shows_what_the_ticket_was(cast, ticket, page):
         assert text in shown
     for text in ("Second", "Late words", "A later comment"):
         assert text not in shown
-    # It is there to be read: nothing on it changes the ticket.
+    # The page is read-only: nothing on it changes the ticket.
     article = re.search(r"<article.*</article>", shown, re.S)[0]
     assert "<form" not in article
     assert "/fields/" not in shown
@@ -67,7 +67,7 @@ def test_the_slider_goes_over_the_changes(cast, ticket, page):
     assert "<h1>Title 2</h1>" in page(f"/tickets/{ticket}?change=last")
     for odd in ("0", "99999", "-1", "\u0663", "x" * 9):
         assert "<h1>" in page(f"/tickets/{ticket}?change={odd}")
-    # htmx gets the part that the slider replaces.
+    # htmx receives the part that the slider replaces.
     part = page(f"/tickets/{ticket}?change=1", **{"HX-Request": "true"})
     assert part.strip().startswith('<div id="past"')
 

@@ -31,7 +31,7 @@ def test_a_comment_that_comes_while_the_page_is_read_is_on_it(ada, cast, path, m
     monkeypatch.setattr(
         page_queries, "subject", lambda *given: replace(read(*given), has_comments=False)
     )
-    # The page has its event, so it would not come as news.
+    # The page already knows the comment's event, so it would not arrive as news.
     assert "Meanwhile." in stream(ada.get(REF))
 
 
@@ -45,14 +45,14 @@ def test_changes_by_one_actor_within_minutes_are_one_line(ada, cast, path):
     ada.post(f"{REF}/files", file=(BytesIO(b"two"), "two.txt"))
     cast.ada.post(f"{path}/links", {"url": "https://example.org/1"})
     assert "Ada changed files, links · 3 changes" in stream(ada.get(REF))
-    # What somebody else does in between ends the run.
+    # A change by somebody else ends the run.
     cast.bo.patch(path, {"title": "Between"})
     cast.smith.patch(path, {"priority": "high"})
     assert ada.get(REF).text.count('class="run"') == 2
 
 
 def test_changes_far_apart_stay_lines_of_their_own(ada, cast, path, monkeypatch):
-    # Ids never go back; later tests shall not find themselves in the future.
+    # Ids do not go back in time: reset the last one, so that later tests get current ids.
     monkeypatch.setattr("app.core.ids._last_ms", 0)
     start = clock.now_ms()
     for minutes in (0, 6, 12):

@@ -18,7 +18,7 @@ def test_undo_takes_one_click_and_marks_both_lines(ada, cast, path):
     page = ada.get(REF).text
     assert f'action="/audit/events/{event}/undo"' not in page
     assert f'href="#event-{event}">reverts</a>' in page
-    # The undo has a way back too; taken, the first line can be undone again.
+    # The undo can be undone, too; after that the first event can be undone again.
     second = events(cast, "ticket.updated")[0]["id"]
     undo(ada, second)
     assert f'action="/audit/events/{event}/undo"' in ada.get(REF).text

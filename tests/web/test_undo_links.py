@@ -1,4 +1,4 @@
-"""What is deleted on a page comes with the way back to where it was."""
+"""A page on which something is deleted offers an undo that leads back to it."""
 
 import re
 
@@ -57,7 +57,7 @@ def test_an_event_is_undone_from_the_audit_log_and_says_so(ada, cast):
     shown = ada.get(page).text
     assert 'badge">undone' in shown
     assert f'action="{page}/undo"' not in shown
-    # What cannot be undone offers nothing.
+    # An event that cannot be undone has no undo button.
     (login, *_) = cast.ada.get("/audit?event_type=project.created").json["data"]
     assert "/undo" not in ada.get(f"/audit/events/{login['id']}").text
 

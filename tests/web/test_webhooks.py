@@ -1,4 +1,4 @@
-"""The pages of webhooks, without a browser: made, looked at, tried, retried, deleted."""
+"""The pages of webhooks, without a browser: created, viewed, tested, retried, deleted."""
 
 import base64
 import json
@@ -26,7 +26,7 @@ URL = "https://hooks.example.org/docket?team=ops"
 
 @pytest.fixture
 def deliver(trusting):
-    """Deliver what is due, now."""
+    """A function that makes all deliveries that are due."""
 
     def run():
         with trusting.app_context():
@@ -156,7 +156,7 @@ def test_filters_and_pages_of_the_log(ada, cast, trusting, receiver, subscribe, 
     assert rows("?status=failed") == 1
     assert rows("?status=succeeded&since=24h") == 3
     assert rows("?event_type=ticket.deleted") == 1
-    # Only types that are delivered are offered; another one does not filter.
+    # Only event types that were delivered are offered; another one filters nothing.
     assert rows("?event_type=nonsense") == rows("")
     assert rows("?attempt_min=2") == 0
     assert rows("?status=nonsense&since=x&attempt_min=x") == 4
@@ -195,7 +195,7 @@ def test_the_strip_says_how_it_goes(app, ada, cast, subscribe):
         assert "Last 50 attempts: 39 delivered, 11 failed" in text
         assert text.count('class="bar succeeded"') == 39
         assert text.count('class="bar failed"') == 11
-        # The newest stand at the end.
+        # The newest attempts are at the end.
         assert re.search(r'(<i class="bar failed"></i>){11}\s*</span>', text)
         assert "78%" in text
     assert "Failing" in ada.get("/webhooks").text
@@ -222,7 +222,7 @@ def test_pages_are_for_people(stranger):
 
 @pytest.fixture
 def sent(app, ada, trusting, receiver, subscribe):
-    """A delivery as it came in."""
+    """A delivery as the receiver got it."""
     webhook = subscribe("*")
     ada.post(f"/webhooks/{webhook['id']}", action="test")
     return receiver.received[0]

@@ -55,7 +55,7 @@ def test_a_page_of_the_same_name_elsewhere_is_named(ada, cast, guide):
 
 
 def test_a_page_is_found_however_many_have_its_name(ada, cast):
-    """Each project has its own "home"; only so many of the others are named."""
+    """Each project has its own "home", and at most PLACES others are listed."""
     oldest = {"/wiki": None, "/projects/OPEN/wiki": cast.open_project}
     for base, project in oldest.items():
         page = {"title": "Home", "body": f"The one of {base}", "project_id": project}
@@ -148,7 +148,7 @@ def test_an_open_editor_learns_that_someone_saved(ada, cast, guide):
     assert '<span class="badge">bot</span> saved this page' in told
     diff = unescape(re.search(r'href="([^"]*/diff[^"]*)"', told).group(1))
     assert "By a bot" in ada.get(diff).text
-    # It is said once for each revision, and what changed goes back to where the editor began.
+    # Each revision is announced once, with a link to all changes since the editor was opened.
     again = unescape(asks.search(told).group(1))
     assert ada.get(again, htmx=True).status_code == 204
     cast.bo.patch(f"/wiki/pages/{guide['id']}", {"body": "By Bo"})
@@ -271,7 +271,7 @@ def test_the_tree_beside_a_page_marks_it(ada, cast):
     ]
     text = ada.get(f"{WIKI}/one").text
     assert f'hx-get="{WIKI}?at={made[0]["id"]}"' in text
-    # Without script it leads to the index.
+    # Without scripts, a link leads to the index.
     assert f'<a href="{WIKI}">All pages</a></nav>' in text
     tree = ada.get(f"{WIKI}?at={made[0]['id']}", htmx=True).text
     assert f'<a href="{WIKI}/one" aria-current="page">One</a>' in tree

@@ -13,7 +13,7 @@ def test_history_and_diff(ada, cast, guide):
     diff = ada.get(f"{WIKI}/set-up/diff?from=1&to=2").text
     assert "<del>[[nowhere]]</del>" in diff
     assert "<ins>words</ins>" in diff
-    # The order of the two does not matter, and the newest change is what is shown unasked.
+    # The order of the two does not matter; by default the newest change is shown.
     swapped = ada.get(f"{WIKI}/set-up/diff?from=2&to=1").text
     assert "<del>[[nowhere]]</del>" in swapped
     assert "<ins>Setting up</ins>" in ada.get(f"{WIKI}/set-up/diff").text
@@ -30,11 +30,11 @@ def test_changes_are_shown_side_by_side_where_that_is_asked_for(ada, cast, guide
     split = ada.get(address).text
     assert 'class="diff panel is-split"' in split
     assert "<del>[[nowhere]]</del>" in split
-    # What stayed stands in both columns and is read out once.
+    # Unchanged lines are in both columns, and read out once.
     twin = split.split('<ul class="diff-twin" aria-hidden="true">')[1].split("</ul>")[0]
     assert split.count("First line") == 2
     assert "First line" in twin
-    # Going on through the revisions keeps the choice.
+    # The link to a newer revision keeps the split view.
     newer = unescape(re.search(r'href="([^"]*)">Newer', split).group(1))
     assert newer.endswith("from=2&to=3&view=split")
     assert "is-split" in ada.get(newer).text

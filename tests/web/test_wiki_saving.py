@@ -1,4 +1,4 @@
-"""Making and saving pages of the wiki, alone and beside others."""
+"""Creating and saving wiki pages, alone and together with others."""
 
 import re
 
@@ -73,7 +73,7 @@ def test_an_empty_title_is_said_at_the_field(ada, guide):
 
 
 def overtaken(ada, cast, guide, body: str):
-    """Ada's save after Bo changed the first line."""
+    """Send ada's save after Bo changed the first line."""
     form = ada.get(f"{WIKI}/set-up/edit").text
     sent = {"etag": field(form, "etag"), "base": field(form, "base")}
     cast.bo.patch(f"/wiki/pages/{guide['id']}", {"body": "First line by Bo\n\nSecond words\n"})
@@ -122,7 +122,7 @@ def test_one_s_own_text_can_be_taken(ada, cast, guide):
 def test_changes_of_one_place_are_both_shown(ada, cast, guide):
     answer = overtaken(ada, cast, guide, "First line by Ada\n\nSecond words\n")
     assert "You both changed the text in 1 place." in answer.text
-    # No marks to delete, and no text to search for them.
+    # The text has no conflict markers to search for and delete.
     assert "&lt;&lt;&lt;" not in answer.text
     assert re.findall(r'name="keep-1" value="(\w+)"( checked)?', answer.text) == [
         ("mine", ""),
@@ -134,7 +134,7 @@ def test_changes_of_one_place_are_both_shown(ada, cast, guide):
 
 
 def chosen(ada, answer, **sent):
-    """Send the page of a conflict with these choices."""
+    """Submit the page of a conflict with these choices."""
     names = ("etag", "base", "my_title", "merged_from")
     fields = {name: field(answer.text, name) for name in names}
     mine = area(answer.text, "mine")
@@ -154,7 +154,7 @@ def test_each_place_is_kept_as_chosen(ada, cast, guide, keep, first):
     answer = overtaken(ada, cast, guide, "First line by Ada\n\nSecond words and more\n")
     saved = chosen(ada, answer, take="merged", **keep)
     assert saved.status_code == 303
-    # What was changed by one alone is merged whatever was chosen.
+    # Places that only one side changed are merged, whatever was chosen.
     assert body_of(cast, guide) == f"{first}\n\nSecond words and more\n"
 
 

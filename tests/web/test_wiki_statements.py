@@ -1,4 +1,4 @@
-"""Pages of the wiki read in a fixed number of statements, however much there is to show."""
+"""Wiki pages take a fixed number of statements, however much there is to show."""
 
 import pytest
 
@@ -24,7 +24,7 @@ PAGES = (
 
 
 def write(cast, count: int) -> None:
-    """Pages of both scopes that link to each other, to tickets and to nothing."""
+    """Create pages of both scopes that link to each other, to tickets and to missing pages."""
     for number in range(count):
         body = f"[[home]] [[global]] [[page-{number}]] [[none-{number}]] [[ticket:OPEN-1]] OPEN-2"
         for project in (None, cast.open_project):
@@ -35,7 +35,7 @@ def write(cast, count: int) -> None:
 
 @pytest.fixture
 def filled(cast, ticket):
-    """A page that links to many others, twice changed."""
+    """A page with many links that was changed twice."""
     write(cast, 3)
     links = " ".join(f"[[page-{number}]] [[ticket:OPEN-{number}]]" for number in range(5))
     for title, project in (("Home", cast.open_project), ("Global", None)):

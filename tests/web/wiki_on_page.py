@@ -1,4 +1,4 @@
-"""What stands in the forms of wiki pages."""
+"""Helpers that read the forms of wiki pages."""
 
 import re
 from html import unescape
@@ -12,7 +12,7 @@ def field(text: str, name: str) -> str:
 
 
 def area(text: str, name: str) -> str:
-    """What stands in a text area."""
+    """The value of a text area."""
     found = re.search(rf'<textarea[^>]* name="{name}"[^>]*>\n(.*?)</textarea>', text, re.DOTALL)
     return unescape(found.group(1))
 
