@@ -1,9 +1,9 @@
-"""What this process had shown bots before their changes, as answers to receipts that ask for it.
+"""Answers to receipts that ask what this process had shown a bot before the bot's change.
 
-Reads have no order with changes that other processes make but their times. Those are of the clock
-of the database, which a process knows up to the time that asking for it takes; where that is too
-coarse for an answer, or the clock was set, the process is not sure. A version that a change
-replaced was shown before it, whatever the time.
+Only times order a read against a change in another process. Times are by the database's clock,
+which a process knows to within the duration of the query for it. If that is too coarse for an
+answer, or the clock was set, the process is not sure. The version that a change replaced was
+shown before the change, whatever the times say.
 """
 
 import time
@@ -21,16 +21,16 @@ from app.audit.receipt_answers import ReceiptAnswer
 from app.database.session import reading, run_write, session
 
 BATCH = 200
-# Looks at the clock for a batch of answers, of which the fastest is the most exact.
+# Clock readings per batch of answers; the fastest one is the most exact.
 CLOCK_READINGS = 3
-# A clock that moved by more against that of the process was set.
+# The clock counts as set if it moved by more than this relative to the process's clock.
 STEP_US = 250_000
-# The events of changes that give their subject another version.
+# The events of changes that give their subject a new version.
 REPLACING = ("ticket.updated", "ticket.state_changed", "ticket.assigned", "wiki.updated")
 
 
 def answer_receipts() -> None:
-    """Answer all that this process is asked; opens units of work."""
+    """Answer all open questions to this process; opens units of work."""
     kept = read_notes.notes()
     if not kept.has_readers:
         return
@@ -48,18 +48,18 @@ def answer_receipts() -> None:
     kept.forget_old()
 
 
-# What this process noted of a bot, in order; None where some of it is not known any more.
+# The reads of a bot that this process noted, in order; None if the log is incomplete or uncertain.
 Log = Sequence[NotedRead] | None
 
 
 class _SharedClock:
-    """The clock of the database beside ``time.monotonic``, in microseconds."""
+    """Converts ``time.monotonic`` to the database's clock, in microseconds."""
 
     def __init__(self, ahead: int, slack: int) -> None:
         self._ahead, self._slack = ahead, slack
 
     def span(self, moment: float) -> tuple[int, int]:
-        """The earliest and the latest time that a moment of this process can be."""
+        """The earliest and latest database time of a ``time.monotonic`` value."""
         latest = int(moment * 1_000_000) + self._ahead
         return latest - self._slack, latest
 
@@ -74,7 +74,7 @@ def _compare_clocks(kept: Notes, readings: int) -> _SharedClock:
 
 
 def _read_clock() -> tuple[int, int]:
-    """How long it took, and how far the clock is ahead at most; both in microseconds."""
+    """How long the reading took, and how far the clock is ahead at most, in microseconds."""
     before = time.monotonic()
     now = read_notes.shared_us()
     slack = int((time.monotonic() - before) * 1_000_000) + 1
@@ -111,7 +111,7 @@ def _store(process_id: str, answers: Iterable[tuple[str, dict[str, Any]]]) -> No
 
 
 def _answer(row: Any, log: Log, clock: _SharedClock) -> dict[str, Any]:
-    """What a receipt lacks; only ``unsure`` where that depends on what the clock cannot tell."""
+    """The reads that a receipt lacks; with ``unsure`` if the times of some reads leave it open."""
     if log is None:
         return {"unsure": True}
     moment = row.receipt["at"]
@@ -120,7 +120,7 @@ def _answer(row: Any, log: Log, clock: _SharedClock) -> dict[str, Any]:
         earliest, latest = clock.span(noted.moment)
         replaced = _replaced_version(row, noted.shown.subject)
         if replaced is not None:
-            # The version says which came first, whatever the clock says.
+            # The version shows which came first, whatever the clock says.
             earliest = latest = moment + (-1 if noted.shown.version <= replaced else 1)
         if earliest < moment:
             _add(perhaps, noted.shown)
@@ -136,7 +136,7 @@ def _add(reads: dict[str, Shown], shown: Shown) -> None:
 
 
 def _replaced_version(row: Any, subject: str) -> int | None:
-    """The version of a subject that the change replaced, so that nobody was shown it afterwards."""
+    """The version of a subject that the change replaced; it cannot be shown after the change."""
     if row.event_type not in REPLACING:
         return None
     receipt = row.receipt

@@ -1,6 +1,6 @@
 """Reports to ``flask doctor`` how its request arrived through the proxies.
 
-The request is signed and valid for a minute, so nobody else learns of addresses and proxies.
+The request is signed and valid for a minute, so nobody else learns addresses and proxies.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
-"""Resolving the credentials of a request to its actor.
+"""Resolves the credentials of a request to its actor.
 
-``resolve`` runs in the unit of work of the request, so a revoked credential is dead at once, in
-every process. ``record_use`` writes the traces of the credential afterwards: its last use,
+``resolve`` runs in the unit of work of the request, so a revoked credential stops working at once
+in every process. ``record_use`` writes the traces of the credential afterwards: its last use,
 ``auth.bot.success``, an expired session. Reads by bots must not become writes: ``last_used_at`` is
 at most a minute late, and ``auth.bot.success`` is written at first use and then at most once in
 BOT_AUTH_AUDIT_MINUTES.
@@ -70,7 +70,7 @@ _BY_TOKEN = Prepared(_BOT.where(BotToken.prefix == bindparam("prefix")))
 _NEWEST_TOKEN = Prepared(
     _BOT.where(User.id == bindparam("user_id")).order_by(BotToken.id.desc()).limit(1)
 )
-# People are told of one at a time; an index holds only these.
+# Pages report one paused bot at a time; an index holds only paused bots.
 _PAUSED_BOT = (
     select(User.id, User.username).where(User.is_paused).order_by(User.id).limit(1).subquery()
 )
@@ -141,7 +141,7 @@ def is_cross_site(request: Request) -> bool:
 
 
 def peer(request: Request) -> Peer:
-    """The peer behind the trusted proxies; X-Forwarded-For is read only as far as they wrote it."""
+    """The peer behind the trusted proxies; X-Forwarded-For counts only as far as they wrote it."""
     address = _forwarded_address(request) or request.remote_addr or ""
     return Peer(address, request.headers.get("User-Agent", "")[:200], _is_local(request))
 
@@ -228,9 +228,9 @@ def bot_as_actor(user_id: str) -> tuple[Actor, bool]:
 
 
 def acting_bot(user_id: str) -> Actor:
-    """The bot by which an integration acts; raises Forbidden ``bot_inactive`` for an inactive one.
+    """The bot that an integration acts as; raises Forbidden ``bot_inactive`` if it is inactive.
 
-    What ends or narrows its rights meanwhile waits for the current write.
+    A concurrent change that ends or narrows the bot's rights waits for the current write.
     """
     credentials.lock_shared(_ACTING, user_id=user_id)
     (row,) = _NEWEST_TOKEN.all(user_id=user_id)
@@ -306,7 +306,7 @@ def record_use(response: Response) -> Response:
 
 
 def _note_reads(context: Any, response: Response) -> None:
-    """Note what the answer shows its bot, or that the log of it was not written."""
+    """Note what the response shows the bot, or that storing its reads failed."""
     reads, lost = context.pop("bot_reads", None), context.pop("reads_lost", None)
     if lost is not None:
         read_notes.notes().mark_incomplete(lost)
@@ -338,7 +338,7 @@ def _write_bot_trace(seen: BotSeen, moment: int, interval: int | None) -> None:
     )
     if interval is None:
         return
-    # An interval of zero records every request, also several of the same millisecond.
+    # An interval of zero records every request, even several in one millisecond.
     due = or_(
         BotToken.audited_at.is_(None),
         BotToken.audited_at <= moment - interval,
@@ -365,7 +365,7 @@ def _session_trace(seen: SessionSeen | None, settings: Settings) -> None:
     idle_ms = settings.session_idle_minutes * MINUTE_MS
     if seen.expired is not None:
         run_write(lambda: _end_expired(seen, seen.expired or ""))
-    # A last use is at most a minute late, or a tenth of a shorter idle time.
+    # ``last_seen_at`` is at most a minute late, or a tenth of a shorter idle time.
     elif now_ms() - seen.last_seen_at >= min(MINUTE_MS, idle_ms // 10):
         run_write(
             lambda: session.execute(

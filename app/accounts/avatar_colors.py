@@ -12,13 +12,13 @@ from app.accounts.models import User, UserType
 from app.core.errors import Unavailable
 from app.database.session import Prepared, reader, reading, writer
 
-# Classes of colors in marks.css.
+# The number of color classes in marks.css.
 COLORS = 8
-# Later users have a color by their id.
+# Later users get a color derived from their id.
 MAX_USERS = 10_000
 
 _USERS = Prepared(select(User.id, User.type).order_by(User.created_at, User.id).limit(MAX_USERS))
-# By the user's id. No user is ever removed or comes before another one, so it stays true.
+# By user id. Users are never removed and later ones sort last, so entries stay valid.
 _known: dict[str, int] = {}
 
 
@@ -30,7 +30,7 @@ def avatar_color(user: Mapping[str, Any]) -> str:
         try:
             learn()
         except Unavailable:
-            # The page is one that says that the database is unavailable.
+            # The page reports that the database is unavailable.
             return f"tone-{by_id}"
         _known.setdefault(user_id, by_id)
     return f"tone-{_known[user_id]}"

@@ -1,8 +1,8 @@
 """What bots have read, by subject: the version of a ticket or page, and single comments.
 
-A read is what an answer to the bot showed whole. Comments are marked one by one, as a bot may read
-any page of them. ``activity/receipts.py`` compares a change with these rows; those that a process
-has not stored yet are in ``read_notes.py``.
+Only what a response showed whole counts as read. Comments are marked one by one, as a bot may read
+any page of them. ``activity/receipts.py`` compares a change with these rows. ``read_notes.py`` has
+the reads that a process has not stored yet.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,25 +21,24 @@ from app.database.columns import Id
 from app.database.session import Prepared, is_postgresql
 
 GAP = "gap"
-# A mark of a comment: the time in its id, and the last letters of it.
+# The mark of a comment: the time in its id, and the last characters of the id.
 _TIME, _END = 12, 8
 MARK = _TIME + _END
-# The newest comments of a ticket whose marks are kept, up to twice as many; a receipt looks at
-# fewer.
+# Marks kept per ticket, of the newest comments; trimmed at twice this. Receipts use fewer.
 MAX_MARKS = 500
 _ID_AND_TIME = itemgetter("id", "updated_at")
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """That a bot saw a version of a subject, or comments of it."""
+    """A bot's read of a version of a subject, or of comments of a ticket."""
 
     subject: str
     version: int = 0
     marks: frozenset[str] = frozenset()
 
     def with_more(self, other: "Shown") -> "Shown":
-        """Both reads of one subject; one of them if it covers the other."""
+        """Combine two reads of one subject; returns one of them if it covers the other."""
         if self.covers(other):
             return self
         if other.covers(self):
@@ -136,7 +135,7 @@ def _store(dialect: Any) -> Prepared:
         "read_at": case((is_later, new.read_at), else_=old.read_at),
         "marks": case((is_later, new.marks), else_=old.marks),
         "version": case((new.version > old.version, new.version), else_=old.version),
-        # The comments among them are new; the same one twice does no harm.
+        # The marks are usually new; a duplicate does no harm.
         "seen": old.seen + new.seen,
         "seen_at": case((new.seen_at > old.seen_at, new.seen_at), else_=old.seen_at),
     }
@@ -161,7 +160,7 @@ def store(user_id: str, seen: Shown, *, read_at: int = 0, marks: str = "") -> No
         **key, read_at=read_at, marks=marks, version=seen.version, seen=added, seen_at=now_ms()
     )
     if len(before) > 2 * MAX_MARKS * MARK:
-        # Not if another process has added some meanwhile.
+        # Has no effect if another process has added marks meanwhile.
         _TRIM.all(**key, before=before + added, after=trimmed(before + added))
 
 
@@ -174,9 +173,9 @@ _SET_PART = Prepared(update(READS).where(*_KEY).values(seen=bindparam("part")))
 
 
 def store_part(user_id: str, page_id: str, revision: int, part: tuple[int, int, int]) -> None:
-    """Store that characters of a page were read: start, end and the length of the whole text.
+    """Store that a bot read part of a page: start, end and the length of the whole text.
 
-    It is read once the parts, taken from the beginning, reach its end.
+    The page counts as read once contiguous parts from the beginning reach its end.
     """
     start, end, length = part
     subject = of_page(page_id)
@@ -189,6 +188,6 @@ def store_part(user_id: str, page_id: str, revision: int, part: tuple[int, int, 
 
 
 def store_gap(user_ids: Iterable[str], moment: int) -> None:
-    """Store that reads of these bots up to a time may be missing."""
+    """Store that reads of these bots up to a time (ms) may be missing."""
     for user_id in user_ids:
         store(user_id, Shown(GAP, moment))

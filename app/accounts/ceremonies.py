@@ -1,6 +1,6 @@
 """Where passkeys work, and the challenges that browsers sign with them.
 
-A challenge travels sealed, so that nothing is stored for a login that does not come. It is used up
+The client holds the sealed challenge, so an abandoned login stores nothing. A challenge is used up
 when it comes back.
 """
 
@@ -34,7 +34,7 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Ceremony:
-    """A challenge for a login or, with the session of ``adder``, for adding a passkey."""
+    """A challenge for a login or, with ``adder``, for adding a passkey in that session."""
 
     challenge: str
     adder: str | None
@@ -47,7 +47,7 @@ class Ceremony:
         return base64.urlsafe_b64encode(sealed).decode()
 
     def use(self) -> bool:
-        """Use the challenge up, in the current transaction; False where it was before."""
+        """Use the challenge up in the current transaction; False if it already was."""
         return use_once(f"passkey:{self.challenge}", self.ends_at)
 
 
@@ -67,12 +67,12 @@ def site_of(settings: Settings) -> Site | None:
 
 
 def _origin(scheme: str, host: str, port: int | None) -> str:
-    """As browsers write it: without the usual port."""
+    """The origin as browsers write it: without the default port."""
     return f"{scheme}://{host}" + ("" if port in (None, PORTS[scheme]) else f":{port}")
 
 
 def open_site(settings: Settings) -> Site:
-    """Where passkeys are used; raises Forbidden where they, or logins of our own, are not."""
+    """The site of passkeys; raises Forbidden if they cannot work or password logins are off."""
     if not settings.password_login:
         raise Forbidden("password_login_off")
     site = site_of(settings)
@@ -87,7 +87,7 @@ def begun(adder: str | None = None) -> Ceremony:
 
 
 def opened(token: str, adder: str | None = None) -> Ceremony | None:
-    """The ceremony of a sealed text; None for one that is forged, over or another's."""
+    """The ceremony of a sealed text; None if it is forged, expired or for another ``adder``."""
     try:
         sealed = base64.urlsafe_b64decode(token.encode("ascii"))
         ceremony = Ceremony(*orjson.loads(encryption.decrypt(sealed, _CONTEXT)))

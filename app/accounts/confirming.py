@@ -14,7 +14,7 @@ from app.database.session import reading, run_write, session
 def confirm_password(
     actor: Actor, current_password: str, peer: Peer, settings: Settings
 ) -> str | None:
-    """Verify the current password and return its hash; wrong ones count like logins.
+    """Verify the current password and return its hash; wrong ones count like failed logins.
 
     Opens its own units of work. Raises RateLimited, CurrentPasswordInvalid, InvalidField.
     """

@@ -3,7 +3,7 @@
 A bot token has 160 random bits, so a fast hash is safe; a slow one would only invite floods.
 
 A write takes its user's lock shared; a change of that user's credentials takes it exclusively.
-So nothing commits under a credential after the response that ended it. Row locks would let a busy
+So no write commits under a credential after the response that ended it. Row locks would let a busy
 bot starve the change; advisory locks queue in order. SQLite has one writer and needs none.
 """
 
@@ -55,8 +55,8 @@ def is_hash_of(token_hash: str, token: str) -> bool:
 def lock_shared(owners: Select[Any], **values: Any) -> None:
     """Keep the credentials of these users from changing until the current write commits.
 
-    ``owners`` selects user ids and takes ``values`` as its parameters; it is a constant, as its
-    prepared form is cached. Check the credential after this call, not before.
+    ``owners`` selects user ids and takes ``values`` as its parameters. It must be a constant, as
+    its prepared form is cached. Check the credential after this call, not before.
     """
     if is_writing() and is_postgresql():
         _shared(owners).all(**values)
@@ -71,7 +71,7 @@ def _shared(owners: Select[Any]) -> Prepared:
 
 
 def lock_exclusive(user_id: str) -> None:
-    """Wait for the writes under a user's credentials, before these are changed."""
+    """Wait for the writes under a user's credentials before changing these."""
     if is_postgresql():
         key = _key(literal(user_id, Text))
         session.execute(select(func.pg_advisory_xact_lock(int(Lock.CREDENTIALS), key)))

@@ -18,7 +18,7 @@ LENGTH = 254
 LOCAL_LENGTH = 64
 COLUMNS = ("email", "email_confirmed_at")
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
-# What mail servers take without extensions: ASCII, a local part without quotes, a host name.
+# Mail servers accept these without extensions: ASCII, an unquoted local part, a host name.
 _ATOM = r"[a-z0-9!#$%&'*+/=?^_`{|}~-]+"
 _PATTERN = re.compile(rf"({_ATOM}(?:\.{_ATOM})*)@{_LABEL}(?:\.{_LABEL})*")
 
@@ -26,7 +26,7 @@ _PATTERN = re.compile(rf"({_ATOM}(?:\.{_ATOM})*)@{_LABEL}(?:\.{_LABEL})*")
 def new_email(value: str) -> str:
     """The address as it is stored and compared, in lower case; raises InvalidField."""
     address = text.checked(value, "email", LENGTH).strip().lower()
-    # Before it was in lower case: a Kelvin sign would become a k.
+    # ``isascii`` tests the raw value: lowering turns a Kelvin sign into an ASCII k.
     found = _PATTERN.fullmatch(address) if value.isascii() else None
     if found is None or len(found[1]) > LOCAL_LENGTH:
         raise InvalidField("email", "pattern", messages.EMAIL_INVALID)
@@ -34,18 +34,18 @@ def new_email(value: str) -> str:
 
 
 def check_free(email: str | None) -> None:
-    """Raise Conflict ``duplicate_key`` where the address is another's, deactivated users' too."""
+    """Raise Conflict ``duplicate_key`` if another user, active or not, has the address."""
     if email is not None and session.scalar(select(User.id).where(User.email == email)):
         raise Conflict("duplicate_key", messages.EMAIL_IN_USE, field="email")
 
 
 def proven(user: User) -> str | None:
-    """The address that is known to be the person's."""
+    """The person's address, if it is confirmed."""
     return user.email if user.email_confirmed_at is not None else None
 
 
 def confirm(actor: Actor, user: User) -> None:
-    """Note that the address is the person's; a confirmed one stays as it is."""
+    """Mark the person's address as confirmed; does nothing if it already is."""
     if user.email is None or user.email_confirmed_at is not None:
         return
     user.email_confirmed_at = now_ms()

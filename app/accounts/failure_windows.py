@@ -1,6 +1,6 @@
 """Audit of failed bot credentials, in windows of a minute per client network and token prefix.
 
-The first failure of a window is an event of its own; all others become one event with a ``count``.
+The first failure of a window has its own event; all others become one event with a ``count``.
 A process writes a row for the first failure that it sees in a window. It counts the others in
 memory, and ``record_finished`` adds them to the row.
 """
@@ -25,7 +25,7 @@ EVENT = "auth.bot.failure"
 # Limits of one minute: further prefixes of a network share a window, and so do further keys.
 MAX_PREFIXES = 10
 MAX_KEYS = 1000
-# Windows that are finished in one transaction.
+# Windows that one transaction finishes.
 BATCH = 200
 # The key of ``app.extensions`` under which the process keeps its windows.
 EXTENSION = "docket_failure_windows"
@@ -85,8 +85,8 @@ def _windows() -> _Windows:
 def claim_of(network: str, prefix: str | None) -> Callable[[], bool] | None:
     """A function that decides, in the transaction of a failure's event, whether to write it.
 
-    None where the process saw a failure of this window before; this one is then only counted. The
-    window is added by the function alone, as the request may run again in another lane.
+    None if the process has seen a failure of this window; the new one is then only counted. Only
+    the function adds the window, as the request may run again in another lane.
     """
     windows = _windows()
     with windows.guard:

@@ -43,7 +43,7 @@ from app.mail.models import MailKind
 
 @dataclass(frozen=True, slots=True)
 class LinkStatus:
-    """How a person stands: whether they can log in by now, and when a live link ends."""
+    """Whether a person can log in yet, and when their live link expires."""
 
     has_password: bool
     link_ends_at: int | None
@@ -60,7 +60,7 @@ def invite(
 ) -> IssuedLink:
     """Add a person without a password, with the link to choose one; ``by_mail`` sends it.
 
-    Without a username it is made of the name. Raises InvalidField, Conflict ``duplicate_key``.
+    The username defaults to one made of the name. Raises InvalidField, Conflict ``duplicate_key``.
     """
     shown = text.line(display_name, "display_name")
     name = names.new_username(username if username is not None else username_of(shown))
@@ -73,7 +73,7 @@ def invite(
 
 
 def username_of(display_name: str) -> str:
-    """``ada.lovelace`` for Ada Lovelace; raises InvalidField where a name has no such letters."""
+    """``ada.lovelace`` for Ada Lovelace; raises InvalidField if a name has no usable letters."""
     plain = unicodedata.normalize("NFKD", display_name).encode("ascii", "ignore").decode().lower()
     words = ("".join(filter(str.isalnum, word)) for word in plain.split())
     made = ".".join(filter(None, words))[: names.USERNAME_LENGTH].rstrip(".")
@@ -88,9 +88,9 @@ def issue_link(
 ) -> IssuedLink:
     """Make a link with which a person chooses a new password; the password stays until then.
 
-    That of an operator works where nobody logs in with a password. Raises NotFound (bots too),
-    Conflict ``invariant_violation`` for oneself and the deactivated, and, ``by_mail``, for whom no
-    mail may be sent to.
+    An operator's link works even without PASSWORD_LOGIN. Raises NotFound (bots too), Conflict
+    ``invariant_violation`` for oneself, for a deactivated person and, with ``by_mail``, if mail is
+    off or the person has no usable address.
     """
     user = user_refs.find_human(user_id)
     credentials.lock_exclusive(user.id)
@@ -111,7 +111,7 @@ def _issue(actor: Actor, user: User, *, by_mail: bool, by_operator: bool = False
 
 @operation(Access.HUMAN)
 def link_statuses(actor: Actor, user_ids: Iterable[str]) -> dict[str, LinkStatus]:
-    """How these people stand, by id."""
+    """The link statuses of these people, by id."""
     rows = session.execute(
         select(User.id, user_refs.can_log_in().label("has_password"))
         .add_columns(PasswordLink.expires_at)
@@ -128,8 +128,8 @@ def link_statuses(actor: Actor, user_ids: Iterable[str]) -> dict[str, LinkStatus
 def request_reset(actor: Actor, *, email: str, peer: Peer, settings: Settings) -> None:
     """Mail a link to choose a new password, if this is the confirmed address of a person.
 
-    That is looked up when the mail is sent, so a request does the same for every address. Opens its
-    own units of work. Raises NotFound where no mail is sent or no password logs in, InvalidField,
+    The address is looked up when the mail is sent, so requests for all addresses behave alike.
+    Opens its own units of work. Raises NotFound if mail or PASSWORD_LOGIN is off, InvalidField,
     RateLimited.
     """
     if not (outbox.is_on() and settings.password_login):
@@ -141,10 +141,10 @@ def request_reset(actor: Actor, *, email: str, peer: Peer, settings: Settings) -
 
 @operation(Access.PUBLIC)
 def link_owner(actor: Actor, *, token: str, peer: Peer, settings: Settings) -> LinkOwner:
-    """Whose password this link sets; opens its own units of work.
+    """The person whose password this link sets; opens its own units of work.
 
-    A link that is unknown, used or over counts like a failed login of its address. Raises NotFound,
-    RateLimited, Forbidden ``password_login_off`` where only links of operators work.
+    An unknown, used or expired link counts like a failed login from its address. Raises NotFound,
+    RateLimited, Forbidden ``password_login_off`` where only operators' links work.
     """
     if not settings.password_login and not token.startswith(password_links.OPERATORS):
         raise Forbidden("password_login_off")
@@ -168,8 +168,8 @@ def use_link(
 ) -> OpenedSession | LoginStep:
     """Set the password and log in; the link and all sessions of that person end.
 
-    A link replaces no second factor: where one is on, its code is asked. Opens its own units of
-    work. Raises NotFound, RateLimited, PasswordTooShort, PasswordTooCommon, InvalidField.
+    A link does not replace a second factor: if one is on, its code is requested. Opens its own
+    units of work. Raises NotFound, RateLimited, PasswordTooShort, PasswordTooCommon, InvalidField.
     """
     owner = link_owner(actor, token=token, peer=peer, settings=settings)
     passwords.check_new(password, owner.username, settings.app_name)
@@ -177,7 +177,7 @@ def use_link(
 
     def work() -> OpenedSession | LoginStep:
         credentials.lock_exclusive(owner.id)
-        # Another use, a newer link or a deactivation may have come meanwhile.
+        # The link may have been used or replaced meanwhile, or the person deactivated.
         if password_links.owner_of(token) is None:
             raise _no_such_link()
         user = session.get_one(User, owner.id, populate_existing=True)

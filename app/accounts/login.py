@@ -1,11 +1,11 @@
 """Logging in and out.
 
 A login reserves an attempt in the login windows, verifies the password outside any unit of work,
-and opens the session in the transaction that refunds the attempt. All failures look and take the
-same; only the audit log tells them apart.
+and opens the session in the transaction that refunds the attempt. All failures look alike and take
+equally long; only the audit log tells them apart.
 
-Where a second factor is on, the code is checked in that transaction. A page asks for it in a step
-of its own (``LoginStep``), which is sealed, so that nothing is stored for it.
+If a second factor is on, that transaction checks the code. A page asks for the code in a separate
+step (``LoginStep``). The step is sealed into a cookie, so nothing is stored for it.
 """
 
 from dataclasses import dataclass, replace
@@ -28,9 +28,9 @@ from app.core.errors import Forbidden, InvalidCredentials
 from app.database import encryption
 from app.database.session import reading, run_write, session
 
-# How often a password is verified again because the user's hash changed meanwhile.
+# How often to try to verify a password whose stored hash changes meanwhile.
 VERIFICATIONS = 3
-# How long a page waits for the code.
+# How long the code step of a login is valid.
 STEP_MS = 5 * MINUTE_MS
 _STEP = "login step"
 
@@ -57,7 +57,7 @@ class _Verdict:
 
 @dataclass(frozen=True, slots=True)
 class LoginStep:
-    """A right password whose second factor is still to come; ``token`` goes into a cookie."""
+    """A correct password without its second factor yet; ``token`` goes into a cookie."""
 
     user: User
     token: str
@@ -84,10 +84,10 @@ def log_in(
 ) -> OpenedSession | LoginStep:
     """Exchange a username and password for a new session; the browser's old session ends.
 
-    Where a second factor is on and no code came, the step in which it is asked. Opens its own units
-    of work. Raises InvalidCredentials, with the reason ``totp_invalid`` where only the code is
-    wrong, RateLimited, Forbidden ``password_login_off``, or InvalidField for text that no username,
-    password or code can be.
+    Returns the step that asks for the code if a second factor is on and no code was sent. Opens its
+    own units of work. Raises InvalidCredentials (reason ``totp_invalid`` if only the code is
+    wrong), RateLimited, Forbidden ``password_login_off``, or InvalidField for text that cannot be a
+    username, password or code.
     """
     if not settings.password_login:
         raise Forbidden("password_login_off")
@@ -142,12 +142,12 @@ def _refusal(reason: str) -> InvalidCredentials:
 
 
 def code_required() -> InvalidCredentials:
-    """The refusal of a login that has no second step: the code must come with the password."""
+    """The refusal of a login that cannot ask later: the code must come with the password."""
     return _refusal(CODE_REQUIRED)
 
 
 def step_over() -> InvalidCredentials:
-    """The refusal of what waited for too long."""
+    """The refusal of an expired step."""
     return _refusal(STEP_OVER)
 
 
@@ -158,12 +158,12 @@ def step_of(user: User) -> LoginStep:
 
 
 def _mark(password_hash: str | None) -> str:
-    """What ends a step once the password changes."""
+    """Part of a step that invalidates it once the password changes."""
     return credentials.hashed(password_hash or "")[:16]
 
 
 def _opened_step(token: str) -> tuple[User, _Verdict] | None:
-    """The person of a step and the verdict on their password; None for one that is over."""
+    """The person of a step and the verdict on their password; None if the step is over."""
     try:
         content = orjson.loads(encryption.decrypt(bytes.fromhex(token), _STEP))
     except (ValueError, InvalidTag):
@@ -177,7 +177,7 @@ def _opened_step(token: str) -> tuple[User, _Verdict] | None:
 
 
 def person_of_step(token: str) -> User | None:
-    """The person of a step; None for one that is over."""
+    """The person of a step; None if the step is over."""
     found = _opened_step(token)
     return found[0] if found is not None else None
 
@@ -230,7 +230,7 @@ def _open(
     peer: Peer,
     settings: Settings,
 ) -> OpenedSession | LoginStep | None:
-    """Open the session, or the step for its code; None where the user changed after the verdict."""
+    """Open the session, or the step for its code; None if the user changed after the verdict."""
     user = session.scalar(
         select(User).where(User.id == verdict.user_id).with_for_update(key_share=True)
     )

@@ -15,7 +15,7 @@ from app.web.render import go, page
 
 pages = Blueprint("account_mail_pages", __name__)
 
-# The token is taken out of the address before anything sees it.
+# ``HideTokens`` takes the token out of the address before anything else sees it.
 CONFIRM = "/mail/confirm/<token>"
 FORGOT = "/forgot-password"
 
@@ -86,11 +86,11 @@ def send_again() -> Response:
 
 
 def presented(token: str) -> str:
-    """The token of this request's address."""
+    """The token that was in this request's address."""
     return str(current_request().environ.get(SEGMENT_KEY, token))
 
 
 def _over() -> Response:
-    """A wrong token counts as a failed credential."""
+    """The page for a link that does not work; counts as a failed credential."""
     current_request().environ[FAILED] = True
     return page("accounts/mail_link_over.html", status=404)

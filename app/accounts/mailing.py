@@ -1,4 +1,4 @@
-"""Mail about accounts: what it says, and the link that confirms an address."""
+"""Mail about accounts: its content, and the link that confirms an address."""
 
 from dataclasses import dataclass
 
@@ -20,12 +20,12 @@ from app.mail.writing import Letter
 
 # How long a link in a mail works.
 LIFETIME_MS = DAY_MS
-# Mailed links that confirm an address, for one person.
+# Mails with a confirmation link, per person.
 MAX_CONFIRMATIONS_PER_HOUR = 5
 
 
 def install() -> None:
-    """Have these mails written here."""
+    """Register the writers of these mails."""
     writing.install(MailKind.CONFIRM, _confirmation)
     writing.install(MailKind.CHANGED, _changed)
     writing.install(MailKind.RESET, _reset, _prepare_reset)
@@ -33,7 +33,7 @@ def install() -> None:
 
 
 def ask_to_confirm(user: User) -> bool:
-    """Mail a link that confirms the address; False where that is of no use, or was done enough."""
+    """Mail a link that confirms the address; False if that is pointless or was done too often."""
     if user.email is None or user.email_confirmed_at is not None:
         return False
     recent = outbox.count_since(MailKind.CONFIRM, user.id, now_ms() - HOUR_MS)
@@ -44,7 +44,7 @@ def ask_to_confirm(user: User) -> bool:
 
 
 def tell_of_change(user: User, before: str | None) -> None:
-    """Tell the address that was confirmed that it is the person's no more."""
+    """Notify the old confirmed address, if any, that the person no longer uses it."""
     if before is not None:
         outbox.enqueue(MailKind.CHANGED, before, user.id)
 
@@ -52,8 +52,8 @@ def tell_of_change(user: User, before: str | None) -> None:
 def send_link(user: User) -> Mail:
     """Put the mail with a person's link to choose a password into the outbox.
 
-    An invitation goes to an address that nobody has confirmed: using its link does. Raises Conflict
-    ``invariant_violation`` where mail is off, or the address is missing or not confirmed.
+    An invitation may go to an unconfirmed address: using its link confirms the address. Raises
+    Conflict ``invariant_violation`` if mail is off, or the address is missing or not confirmed.
     """
     is_invitation = user.password_hash is None
     address = user.email if is_invitation else emails.proven(user)
@@ -67,7 +67,7 @@ def send_link(user: User) -> Mail:
 
 
 def person_of(mail: Mail) -> User | None:
-    """The active person whose address the mail is sent to, as it is now."""
+    """The person of a mail, if they are active and its address is still theirs."""
     user = session.get(User, mail.user_id) if mail.user_id else None
     is_theirs = user is not None and user.is_active and user.email == mail.address
     return user if is_theirs else None
@@ -102,9 +102,9 @@ def _changed(mail: Mail) -> Letter | None:
 
 
 def _prepare_reset(mail: Mail) -> bool:
-    """Find out whose address it is; False where it is nobody's.
+    """Find the person with this address and make the link; False if nobody has it.
 
-    The link is that of the mail itself, so that whoever asks, anybody, ends no link of the person.
+    The link belongs to the mail. Anybody can request it, so it must not end the person's links.
     """
     if mail.user_id is not None:
         return True
@@ -152,7 +152,7 @@ def _invitation(mail: Mail) -> Letter | None:
 
 
 def _password_link(mail: Mail) -> str | None:
-    """The address of the link of this mail, while it works."""
+    """The URL of this mail's link; None if the link no longer works."""
     token = outbox.stored_token(mail)
     if token is None or password_links.owner_of(token) is None:
         return None
@@ -165,7 +165,7 @@ def _is_over(mail: Mail) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """What the link of a mail confirms: the address of a person; used once, it is confirmed."""
+    """What a confirmation link confirms: a person's address, and whether it is confirmed yet."""
 
     username: str
     address: str

@@ -1,4 +1,4 @@
-"""What accounts say to people and to clients of the API, and write in mails."""
+"""Messages of accounts to people and API clients, and the texts of their mails."""
 
 # Who somebody is
 EMAIL_IN_USE = "This email address is already in use."

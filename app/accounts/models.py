@@ -62,12 +62,12 @@ class User(Base):
     created_by_user_id: Mapped[str | None] = mapped_column(Id, ForeignKey("users.id"))
     created_at: Mapped[int] = mapped_column(Moment)
     updated_at: Mapped[int] = mapped_column(Moment)
-    # Bots only: what a bot was told of the news (inbox/bot_news.py).
+    # Bots only: the news that the bot has received (inbox/bot_news.py).
     news_cursor: Mapped[str | None] = mapped_column(Text)
-    # Bots only: whether this one can only read until a person resumes it, and when one last did.
+    # Bots only: whether the bot can only read until a person resumes it, and when one last did.
     is_paused: Mapped[bool] = mapped_column(default=False, server_default=false())
     resumed_at: Mapped[int | None] = mapped_column(Moment)
-    # Humans only: the address, casefolded, and when its owner proved that it is theirs.
+    # Humans only: the address, in lower case, and when its owner confirmed it.
     email: Mapped[str | None] = mapped_column(short_text(254))
     email_confirmed_at: Mapped[int | None] = mapped_column(Moment)
 
@@ -129,17 +129,17 @@ class UserSession(Base):
     last_seen_at: Mapped[int] = mapped_column(Moment)
     # The absolute end; the idle end is last_seen_at plus SESSION_IDLE_MINUTES.
     expires_at: Mapped[int] = mapped_column(Moment)
-    # Of a single sign-on: the identity, and the provider's own session, hashed, if it has any.
+    # For single sign-on: the identity, and the hash of the provider's session, if it has one.
     identity_id: Mapped[str | None] = mapped_column(Id)
     provider_session_hash: Mapped[str | None] = mapped_column(short_text(64))
-    # The passkey that the login took, if any; its removal ends the session.
+    # The passkey used to log in, if any; removing it ends the session.
     passkey_id: Mapped[str | None] = mapped_column(Id)
 
 
 class PasswordLink(Base):
     """The one-time link with which a person chooses a password; its token is stored hashed.
 
-    Its key is the person: a new link ends the one before.
+    The key is the person: a new link replaces the previous one.
     """
 
     __tablename__ = "password_links"
@@ -149,7 +149,7 @@ class PasswordLink(Base):
     token_hash: Mapped[str] = mapped_column(short_text(64), unique=True)
     created_at: Mapped[int] = mapped_column(Moment)
     expires_at: Mapped[int] = mapped_column(Moment)
-    # The address that it was mailed to and shown to nobody: its use proves the address.
+    # The address that it was mailed to, and not shown to anyone: using the link proves the address.
     mailed_to: Mapped[str | None] = mapped_column(short_text(254))
 
 
@@ -161,7 +161,7 @@ class SecondFactor(Base):
     user_id: Mapped[str] = mapped_column(Id, ForeignKey("users.id"), primary_key=True)
     sealed_secret: Mapped[bytes] = mapped_column(LargeBinary)
     created_at: Mapped[int] = mapped_column(Moment)
-    # Until the first code is entered, logins ask for none.
+    # Null until the first code is entered; until then, logins ask for none.
     enabled_at: Mapped[int | None] = mapped_column(Moment)
     # The time step of the last code, so that none works twice.
     last_step: Mapped[int] = mapped_column(Count)
@@ -189,7 +189,7 @@ class Passkey(Base):
     credential_hash: Mapped[str] = mapped_column(short_text(64), unique=True)
     # The attested credential data of WebAuthn: model, credential id and public key.
     credential: Mapped[bytes] = mapped_column(LargeBinary)
-    # Signatures so far, as the authenticator counts them; 0 from one that does not count.
+    # Signatures so far, as the authenticator counts them; 0 if it does not count.
     sign_count: Mapped[int] = mapped_column(Count)
     name: Mapped[str] = mapped_column(short_text())
     created_at: Mapped[int] = mapped_column(Moment)
@@ -197,9 +197,9 @@ class Passkey(Base):
 
 
 class UsedToken(Base):
-    """What must not come twice, hashed, until it would be too old.
+    """The hash of a token that works once, kept until the token expires.
 
-    Challenges of passkeys, states of logins at a provider, ids of its logout tokens.
+    Tokens are challenges of passkeys, states of logins at a provider, and ids of its logout tokens.
     """
 
     __tablename__ = "used_tokens"
@@ -210,7 +210,7 @@ class UsedToken(Base):
 
 
 class ProviderIdentity(Base):
-    """An account at a provider, by its issuer and subject, and the person whom it logs in."""
+    """An account at a provider, by its issuer and subject, and the person that it logs in."""
 
     __tablename__ = "identities"
     __table_args__ = (
@@ -222,7 +222,7 @@ class ProviderIdentity(Base):
     user_id: Mapped[str] = mapped_column(Id, ForeignKey("users.id"))
     issuer: Mapped[str] = mapped_column(short_text(500))
     subject: Mapped[str] = mapped_column(short_text(255))
-    # What the provider called the account, to recognize it.
+    # The provider's name for the account, to recognize it.
     name: Mapped[str] = mapped_column(short_text(254))
     created_at: Mapped[int] = mapped_column(Moment)
 
@@ -236,7 +236,7 @@ class FailureWindow(Base):
     key_hash: Mapped[str] = mapped_column(short_text(64), primary_key=True)
     token_prefix: Mapped[str | None] = mapped_column(short_text(8))
     began_at: Mapped[int] = mapped_column(Moment)
-    # Failures after the first, which is an event of its own.
+    # Failures after the first, which has its own event.
     further: Mapped[int]
 
 
@@ -293,7 +293,7 @@ class BotRead(Base):
     marks: Mapped[str] = mapped_column(Text)
     # The newest version of a ticket in ms, the newest revision of a page.
     version: Mapped[int] = mapped_column(Count, default=0, server_default=text("0"))
-    # The marks of comments; of a page, how far a long text was read.
+    # The marks of comments, or how far a long page was read.
     seen: Mapped[str] = mapped_column(Text, default="", server_default=text("''"))
     seen_at: Mapped[int] = mapped_column(Moment, default=0, server_default=text("0"))
 

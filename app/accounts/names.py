@@ -14,9 +14,9 @@ from app.database.session import session
 
 USERNAME_LENGTH = 64
 USERNAME_PATTERN = re.compile(r"[a-z0-9][a-z0-9._-]{1,63}")
-# Numbers that are tried to tell a new name from those that are taken.
+# Suffixes tried to make a taken name unique.
 NAMES_TRIED = 100
-# Words that stand for somebody else where a user is named.
+# Words with a special meaning where a user is expected.
 RESERVED = frozenset({"me", "none", "next", "unassigned"})
 
 
@@ -35,7 +35,7 @@ def new_display_name(value: str | None, username: str) -> str:
 
 
 def as_logged(name: str) -> str:
-    """A typed username for the audit log, redacted where it may be a mistyped password."""
+    """A typed username for the audit log, redacted if it may be a mistyped password."""
     return name if USERNAME_PATTERN.fullmatch(name) else REDACTED
 
 
@@ -53,13 +53,13 @@ def is_taken(username: str) -> bool:
 
 
 def free_username(base: str) -> str | None:
-    """``base``, or the first of ``base-2``, ``base-3`` and so on that nobody has; None if none."""
+    """The first free one of ``base``, ``base-2``, ``base-3`` and so on; None if all are taken."""
     numbered = (f"{base}-{number}" for number in range(2, NAMES_TRIED))
     return next((name for name in (base, *numbered) if not is_taken(name)), None)
 
 
 def in_use(username: str) -> str:
-    """The message that refuses a username that is taken."""
+    """The message that refuses a taken username."""
     return messages.username_taken(username)
 
 

@@ -24,7 +24,7 @@ from app.web.render import go, is_htmx, page, partial
 pages = Blueprint("accounts_pages", __name__)
 
 SESSIONS = "/profile/sessions"
-# What a login has come to while it waits for the code of the second factor.
+# Holds the ``LoginStep`` while a login waits for the code of the second factor.
 STEP_COOKIE = "app_login_step"
 
 
@@ -105,7 +105,7 @@ def log_in() -> Response:
 
 
 def _log_in_with(form: Form, *, is_step: bool) -> OpenedSession | LoginStep:
-    """Log in by a username and password, by the code after these, or by a passkey."""
+    """Log in with a username and password, with the code after these, or with a passkey."""
     step = request.cookies.get(STEP_COOKIE, "")
     if "credential_id" in form.data:
         return passkey_login.log_in(
@@ -128,7 +128,7 @@ def _step_person() -> User | None:
 
 
 def _ask_code(form: Form, target: str, person: User | None, status: int = 200) -> Response:
-    """The form for the second factor of this person; a fragment where htmx asks."""
+    """The form for the second factor of this person; a fragment for htmx."""
     if is_htmx():
         return partial("accounts/again_code.html", form=form, status=status)
     site = None
@@ -141,7 +141,7 @@ def _ask_code(form: Form, target: str, person: User | None, status: int = 200) -
 def show_login(form: Form, target: str, status: int = 200, wait: int = 0) -> Response:
     """The form, disabled for ``wait`` seconds.
 
-    It is a fragment where htmx asks, which it does on a page whose session ended.
+    A fragment for htmx, whose requests land here once a page's session has ended.
     """
     ways = ways_to_log_in()
     if is_htmx():
@@ -161,7 +161,7 @@ def show_login(form: Form, target: str, status: int = 200, wait: int = 0) -> Res
 
 
 def ways_to_log_in() -> dict[str, Any]:
-    """Whether people log in at a provider, and with a password."""
+    """Whether people can log in at a provider, and with a password."""
     settings = current_settings()
     return {"by_provider": bool(settings.oidc_issuer), "by_password": settings.password_login}
 
@@ -169,7 +169,7 @@ def ways_to_log_in() -> dict[str, Any]:
 def enter(opened: OpenedSession | LoginStep, target: str) -> Response:
     """Go to ``target`` with the cookies of the session and of the person's choices.
 
-    After a step, ask for its code first.
+    For a ``LoginStep``, go to the page that asks for its code.
     """
     if isinstance(opened, LoginStep):
         response = _ask_code(Form(), target, opened.user)
@@ -206,7 +206,7 @@ def log_out() -> Response:
     response.delete_cookie(
         COOKIE, httponly=True, secure=current_settings().cookie_secure, samesite="Lax"
     )
-    # Text that scripts keep in the browser is cleared too.
+    # Also clear text that scripts keep in the browser.
     response.headers["Clear-Site-Data"] = '"storage"'
     return response
 
@@ -249,7 +249,7 @@ def _show_profile(
 @pages.post("/profile/preferences")
 def save_preferences() -> Response:
     """Store the choices for the person, and set them as cookies of this browser."""
-    # Other pages change these two, so the form keeps them.
+    # Other pages change these two, so keep their values.
     kept = {name: choices.chosen()[name] for name in (choices.PROJECT, choices.HIDDEN)}
     sent = {"keys": "off"} | kept | request.form.to_dict()
     if "forget_project" in sent:

@@ -1,7 +1,7 @@
 """Logging in with a passkey: alone, or as the second step after a password.
 
-Attempts count for their address, as logins with a password do. They do not count for the person,
-whom a stranger could then keep out, and whose key no number of attempts finds.
+Attempts count for their address, as logins with a password do. They do not count for the person: a
+stranger could then lock the person out, and no number of attempts finds a key.
 """
 
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ class _Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Verified:
-    """A right answer: the passkey, its owner, and its counter."""
+    """A verified answer: the passkey, its owner, and its counter."""
 
     passkey_id: str
     owner: User
@@ -53,7 +53,7 @@ class _Verified:
 
 @operation(Access.PUBLIC)
 def begin(actor: Actor, *, settings: Settings) -> PasskeyChallenge:
-    """Begin a login; raises Forbidden where there are no passkeys."""
+    """Begin a login; raises Forbidden where passkeys do not work."""
     site = ceremonies.open_site(settings)
     ceremony = ceremonies.begun()
     return PasskeyChallenge(webauthn.request_options(site, ceremony), ceremony.token)
@@ -75,7 +75,7 @@ def log_in(
 ) -> OpenedSession:
     """Exchange the answer of a passkey for a new session; the browser's old session ends.
 
-    With the ``step`` of a login with a password, the passkey must be the same person's. Opens its
+    With the ``step`` of a password login, the passkey must belong to the same person. Opens its
     own units of work. Raises Forbidden, RateLimited, InvalidField, InvalidCredentials with the
     reason ``passkey_invalid``, ``passkey_over`` or ``login_step_over``.
     """
@@ -139,7 +139,7 @@ def _open(
     peer: Peer,
     settings: Settings,
 ) -> OpenedSession:
-    """Open the session, if the passkey is still there and its owner may log in."""
+    """Open the session, if the passkey still exists and its owner may log in."""
     owner = verified.owner
     user = session.scalar(select(User).where(User.id == owner.id).with_for_update(key_share=True))
     if user is None or not user.is_active:
@@ -151,7 +151,7 @@ def _open(
         raise _Refused("unknown", owner)
     counts = verified.sign_count or passkey.sign_count
     if counts and verified.sign_count <= passkey.sign_count:
-        # Somebody has a copy of the key.
+        # The counter did not grow: somebody has a copy of the key.
         raise _Refused("counter", owner)
     passkey.sign_count, passkey.last_used_at = verified.sign_count, now_ms()
     session.flush()

@@ -44,7 +44,7 @@ def _show(form: Form, status: int = 200) -> Response:
 def add() -> Response:
     """Add what the script sends, after it asked the browser for a passkey."""
     form = load_form(PasskeyCreate)
-    # What the page has fields for; a problem of anything else stands above them.
+    # The page shows only this field; problems of other fields appear above the form.
     form.shown = frozenset({"name"})
     settings = current_settings()
     is_done = attempt(form, lambda: passkeys.add(actor(), **form.data, settings=settings))

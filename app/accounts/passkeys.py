@@ -1,8 +1,8 @@
 """Passkeys of people: adding, naming and removing them.
 
-A passkey logs a person in alone, since its device asks for a finger, a face or a PIN. Adding and
-removing one takes the current password, so people without one have none. Adding one takes a code,
-too, where two-factor authentication is on.
+A passkey alone logs a person in, as its device asks for a fingerprint, a face or a PIN. Adding and
+removing a passkey takes the current password, so people without a password have no passkeys.
+Adding one also takes a code if two-factor authentication is on.
 """
 
 from collections.abc import Iterable
@@ -61,14 +61,14 @@ def passkey_json(row: AnyRow | Passkey) -> dict[str, Any]:
 
 
 def usable_at(settings: Settings, user_id: str | None = None) -> Site | None:
-    """Where this person, or anyone, could log in with a passkey; None for nowhere."""
+    """The site where this person, or anyone, could log in with a passkey; None if nowhere."""
     site = ceremonies.site_of(settings) if settings.password_login else None
     own = exists().where(Passkey.user_id == user_id) if user_id else exists(select(Passkey.id))
     return site if site is not None and session.scalar(select(own)) else None
 
 
 def owners_among(user_ids: Iterable[str]) -> set[str]:
-    """Those of these people who have passkeys."""
+    """The ids of these people who have passkeys."""
     statement = select(Passkey.user_id).where(Passkey.user_id.in_(list(user_ids))).distinct()
     return set(session.scalars(statement))
 
@@ -112,14 +112,14 @@ def _listed(user_id: str, limit: int, cursor: str | None) -> Page:
 def begin_adding(
     actor: Actor, *, current_password: str, code: str = "", peer: Peer, settings: Settings
 ) -> PasskeyChallenge:
-    """Begin to add a passkey in this session; it takes a code where two-factor is on.
+    """Begin to add a passkey in this session; takes a code if two-factor authentication is on.
 
-    Opens its own units of work. Raises Forbidden where there are no passkeys, RateLimited,
-    CurrentPasswordInvalid, InvalidField, Conflict ``invariant_violation`` for one too many.
+    Opens its own units of work. Raises Forbidden where passkeys do not work, RateLimited,
+    CurrentPasswordInvalid, InvalidField, Conflict ``invariant_violation`` at the limit.
     """
     site = ceremonies.open_site(settings)
     stored = confirm_password(actor, current_password, peer, settings)
-    # A passkey logs in without a code.
+    # Once added, a passkey logs in without a code.
     second_factor.confirm_code(actor, stored, code, peer, settings)
     with reading():
         user = session.get_one(User, actor.id, populate_existing=True)
@@ -133,7 +133,7 @@ def begin_adding(
 
 
 def _adder(actor: Actor, user: User) -> str:
-    """What ends the adding of a passkey: another session, or a change of the password."""
+    """Ties adding a passkey to the session and the password; a change of either ends it."""
     return credentials.hashed(f"{actor.id}:{actor.session_id}:{user.password_hash}")
 
 
@@ -144,7 +144,7 @@ def add(
     """Add the passkey that the browser made.
 
     Opens its own units of work. Raises Forbidden, InvalidField, Conflict ``invariant_violation``
-    for one too many or one that is there.
+    at the limit or if the passkey is already in use.
     """
     site = ceremonies.open_site(settings)
     name = _name(name)
@@ -230,7 +230,7 @@ def rename(actor: Actor, passkey_id: str, *, name: str) -> Passkey:
 def remove(
     actor: Actor, passkey_id: str, *, current_password: str, peer: Peer, settings: Settings
 ) -> None:
-    """Remove one's own passkey; it logs in no more, and its sessions end, save this one.
+    """Remove one's own passkey, and end its sessions except this one.
 
     Opens its own units of work. Raises RateLimited, CurrentPasswordInvalid, InvalidField, NotFound.
     """
@@ -246,7 +246,7 @@ def remove(
 
 @operation(Access.HUMAN)
 def remove_of(actor: Actor, /, user_id: str, passkey_id: str) -> None:
-    """Remove the passkey of somebody else, who lost the device; its sessions end.
+    """Remove a passkey of another person, who lost the device; its sessions end.
 
     Raises NotFound (bots too), Conflict ``invariant_violation`` for one's own.
     """
@@ -256,7 +256,7 @@ def remove_of(actor: Actor, /, user_id: str, passkey_id: str) -> None:
 
 @operation(Access.HUMAN)
 def remove_all_of(actor: Actor, /, user_id: str) -> int:
-    """Remove all passkeys of somebody else, whose sessions end; returns their number.
+    """Remove all passkeys of another person, and end their sessions; returns their number.
 
     Raises NotFound (bots too), Conflict ``invariant_violation`` for one's own.
     """
@@ -286,7 +286,7 @@ def _found(user_id: str, passkey_id: str) -> Passkey:
 
 def _remove(actor: Actor, passkey: Passkey) -> None:
     _record(actor, "user.passkey_removed", passkey)
-    # In this order: a login that holds the passkey has written its session by then.
+    # This order matters: once the delete has the row, a concurrent login has stored its session.
     session.execute(delete(Passkey).where(Passkey.id == passkey.id))
     sessions.end_of_passkey(passkey.user_id, passkey.id, but=actor.session_id)
 

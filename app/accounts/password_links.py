@@ -1,7 +1,7 @@
-"""One-time links to choose a password, their tokens only hashed.
+"""One-time links to choose a password; only hashes of their tokens are stored.
 
-A person has one at most that someone made for them, a row of its own. What people ask for by mail
-themselves is in the rows of those mails, beside it: anybody can ask, so asking ends nothing.
+A link that someone makes for a person is a row; a person has at most one. A link that is requested
+by mail is part of the row of that mail: anybody can request one, so a request ends no other link.
 """
 
 from dataclasses import dataclass
@@ -16,15 +16,15 @@ from app.mail import outbox
 from app.mail.models import Mail, MailKind
 
 LIFETIME_MS = 24 * HOUR_MS
-# How the tokens of operators, and no others, begin; these links work without PASSWORD_LOGIN.
+# The prefix of tokens of operators' links, which work even without PASSWORD_LOGIN.
 OPERATORS = "op."
 
 
 @dataclass(frozen=True, slots=True)
 class IssuedLink:
-    """A link just made; ``token`` goes into its address and is known nowhere else.
+    """A new link; ``token`` goes into its address and is stored nowhere.
 
-    One that was ``mailed_to`` an address is shown to nobody.
+    A link that was ``mailed_to`` an address is not shown to anyone.
     """
 
     user: User
@@ -35,7 +35,7 @@ class IssuedLink:
 
 @dataclass(frozen=True, slots=True)
 class LinkOwner:
-    """The person whom a link belongs to."""
+    """The person that a link belongs to."""
 
     id: str
     username: str
@@ -44,7 +44,7 @@ class LinkOwner:
 
 
 def make(user: User, *, mail: Mail | None = None, by_operator: bool = False) -> IssuedLink:
-    """Make the person's link, that of a mail if one is given; those before end."""
+    """Make the person's link, or the link of ``mail``; earlier links end."""
     end(user.id, but=mail)
     token = credentials.new_secret() if mail is None else outbox.token_of(mail.id)
     if by_operator:
@@ -64,13 +64,13 @@ def make(user: User, *, mail: Mail | None = None, by_operator: bool = False) -> 
 
 
 def end(user_id: str, *, but: Mail | None = None) -> None:
-    """End the person's links, except possibly that of a mail."""
+    """End the person's links, except the link of the mail ``but``."""
     session.execute(delete(PasswordLink).where(PasswordLink.user_id == user_id))
     _end_requested(user_id, but)
 
 
 def end_mailed(user_id: str) -> None:
-    """End the person's links that were mailed: the address is not theirs any more."""
+    """End the person's links that were mailed, as the address is no longer theirs."""
     was_mailed = PasswordLink.mailed_to.is_not(None)
     session.execute(delete(PasswordLink).where(PasswordLink.user_id == user_id, was_mailed))
     _end_requested(user_id, None)
@@ -104,7 +104,7 @@ def owner_of(token: str) -> LinkOwner | None:
 
 
 def _requested_mail(token: str) -> Mail | None:
-    """The mail with this token to the confirmed address of the person who asked for it."""
+    """The mail with this token, if it went to the person's current, confirmed address."""
     return session.scalar(
         select(Mail)
         .join(User, User.id == Mail.user_id)
@@ -119,7 +119,7 @@ def _requested_mail(token: str) -> Mail | None:
 
 
 def proves(user: User, token: str) -> bool:
-    """Whether whoever has this link of the person has it from a mail to the person's address."""
+    """Whether the link was mailed to the person's current address, so its use confirms it."""
     mailed_to = session.scalar(
         select(PasswordLink.mailed_to).where(PasswordLink.token_hash == credentials.hashed(token))
     )

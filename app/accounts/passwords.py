@@ -1,6 +1,6 @@
 """Passwords: which are refused, hashing with Argon2id, and verifying in constant time.
 
-Hashing is slow on purpose. It runs outside every unit of work, at most twice at once, so that it
+Hashing is slow on purpose. It runs outside any unit of work, at most two at once, so that it
 leaves memory and processors to other requests.
 """
 
@@ -24,7 +24,7 @@ from app.core.text import checked
 
 MIN_LENGTH = 12
 MAX_LENGTH = 1024
-# Shorter words are part of too many good passwords.
+# Shorter words occur in too many good passwords.
 MIN_WORD_LENGTH = 4
 # A common password followed by up to this many digits and signs is still common.
 MAX_TAIL_LENGTH = 6
@@ -116,7 +116,7 @@ def verify(stored: str | None, password: str, cost: Cost) -> bool:
 
 
 def is_outdated(stored: str, cost: Cost) -> bool:
-    """Whether the hash has another cost than this."""
+    """Whether the hash was made with another cost."""
     return _hasher(cost).check_needs_rehash(stored)
 
 

@@ -23,7 +23,7 @@ from app.web.render import go, page
 pages = Blueprint("people_pages", __name__)
 
 PEOPLE = "/people"
-# The token is taken out of the address before anything sees it.
+# ``HideTokens`` takes the token out of the address before anything else sees it.
 LINK = "/password/<token>"
 PAGE_SIZE = 200
 
@@ -87,7 +87,7 @@ def reset_second_factor(user_id: str) -> Response:
 
 
 def _reset(person: Actor, user_id: str) -> None:
-    """Turn off codes and remove passkeys, whichever there are."""
+    """Turn off two-factor authentication and remove passkeys, whichever exist."""
     if not passkeys.remove_all_of(person, user_id) or second_factor.is_enabled(user_id):
         second_factor.reset(person, user_id)
 
@@ -96,7 +96,7 @@ def _show(
     form: Form, *, issued: IssuedLink | None = None, refused: str = "", status: int = 200
 ) -> Response:
     """The list of people; only this response shows the link that was issued."""
-    # A broken cursor must not lose a link.
+    # An invalid cursor must not lose the link.
     cursor = None if issued else request.args.get("cursor") or None
     try:
         with reading():
@@ -106,7 +106,7 @@ def _show(
             with_factor = second_factor.enabled_among(shown)
             with_passkeys = passkeys.owners_among(shown)
     except InvalidField:
-        # The cursor is broken: start at the first page.
+        # The cursor is invalid: start at the first page.
         return go(PEOPLE)
     return page(
         "accounts/people.html",
@@ -130,7 +130,7 @@ def ways_to_invite() -> dict[str, Any]:
 
 
 def link_of(issued: IssuedLink) -> dict[str, Any]:
-    """The context of ``accounts/_link.html``; a response that shows the secret is marked."""
+    """The context of ``accounts/_link.html``; marks a response that shows the link."""
     is_shown = issued.mailed_to is None and current_settings().password_login
     with reading():
         has_passkeys = passkeys.usable_at(current_settings(), issued.user.id) is not None

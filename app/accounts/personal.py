@@ -1,4 +1,4 @@
-"""What a person keeps for themselves: choices about pages, and read markers.
+"""Personal data of users: choices about pages, and read markers.
 
 Nobody else sees either, so neither records an event.
 """
@@ -12,7 +12,7 @@ from app.core.actor import Access, Actor, operation
 from app.core.clock import now_ms
 from app.database.session import Base, savepoint, session
 
-# The choice whether the inbox has news of tickets that the person created or commented on.
+# The choice whether the inbox shows news of tickets that the person created or commented on.
 TAKING_PART = "taking_part"
 
 Row = TypeVar("Row", bound=Base)

@@ -1,9 +1,9 @@
 """Reads of bots that no log has, such as those by API key: noted in memory, stored in batches.
 
-A read writes nothing. Before its first answer to a bot, a process stores that it may hold reads of
-it (``BotReader``), and prolongs that while it does. So whoever makes a receipt knows which other
-processes may know more. If a process ends without storing its notes, what they were about is
-unknown: the row ``gap`` says up to which time.
+A read itself writes nothing. Before its first response to a bot, a process stores that it may hold
+reads of the bot (``BotReader``), and renews that row. So the maker of a receipt knows which other
+processes may know more. If a process ends without storing its notes, the bot's reads up to that
+time are unknown: the row ``gap`` has the time.
 """
 
 import threading
@@ -30,22 +30,22 @@ from app.http.current import current_application
 # The key of ``app.extensions`` under which the process keeps its notes.
 EXTENSION = "docket_read_notes"
 HEARTBEAT_SECONDS = 20.0
-# How long the process counts on a row of its own, which others take for dead after ``DEAD_MS``.
+# How long the process relies on its row. Others consider a row dead after ``DEAD_MS``.
 VALID_SECONDS = 45.0
 DEAD_MS = 90_000
-# After a bot could not be registered, as in an outage.
+# The wait after a failure to register a bot, as in an outage.
 RETRY_SECONDS = 5.0
-# A bot that read nothing for this long is forgotten by the process.
+# The process forgets a bot that has read nothing for this long.
 IDLE_SECONDS = 120.0
-# Reads that one transaction stores.
+# Reads per transaction.
 BATCH = 100
-# Reads that wait to be stored; beyond them, as in an outage, all are given up.
+# Reads waiting to be stored; if there are more, as in an outage, all are discarded.
 MAX_PENDING_READS = 50_000
-# Reads known to be stored, so that they are not stored again, and for how long.
+# How many reads are remembered as stored, so that they are not stored again, and for how long.
 MAX_STORED_READS = 50_000
 STORED_SECONDS = 3600.0
 
-# What was shown lately, for receipts of other processes that ask for it (``answering.py``).
+# The log of recent reads, which answers receipts of other processes (``answering.py``).
 LOG_SECONDS = 60.0
 MAX_LOGGED_READS = 50_000
 
@@ -54,7 +54,7 @@ Reads = dict[tuple[str, str], Shown]
 
 @dataclass(frozen=True, slots=True)
 class NotedRead:
-    """A read with its time (``time.monotonic``), before the bot got the answer."""
+    """A read, with a ``time.monotonic`` from before the bot got the response."""
 
     user_id: str
     moment: float
@@ -66,7 +66,7 @@ class _Bot:
     """A bot of this process, with times of ``time.monotonic``."""
 
     read_at: float
-    # Until then the process counts on its row.
+    # Until then the process relies on its row.
     valid_until: float
 
 
@@ -76,32 +76,32 @@ class Notes:
 
     process_id: str = field(default_factory=ids.new_id)
     guard: threading.Lock = field(default_factory=threading.Lock)
-    # Held by the one thread that stores.
+    # Held by the thread that stores.
     store_lock: threading.Lock = field(default_factory=threading.Lock)
-    # By bot and subject: what waits, what a transaction is storing, and what was stored lately.
+    # By bot and subject: reads that wait, that are being stored, and that were stored recently.
     pending: Reads = field(default_factory=dict)
     storing: Reads = field(default_factory=dict)
     stored: Reads = field(default_factory=dict)
     stored_since: float = 0.0
     bots: dict[str, _Bot] = field(default_factory=dict)
     heartbeat_due: float = 0.0
-    # Bots of which reads were given up: what waits to be stored, and what is being stored.
+    # Bots whose reads were discarded: not stored yet, and being stored.
     incomplete: set[str] = field(default_factory=set)
     storing_incomplete: set[str] = field(default_factory=set)
-    # Until then no new bot is registered, as that failed.
+    # After a failure, no new bot is registered until then.
     retry_at: float = 0.0
     # Whether a receipt can name this process.
     has_readers: bool = False
-    # What was noted lately, in order, and until when it says nothing certain of a bot.
+    # Recent reads in order, and, by bot, until when the log is uncertain.
     log: deque[NotedRead] = field(default_factory=deque)
     unsure_until: dict[str, float] = field(default_factory=dict)
     # How far the clock of the database is ahead of ``time.monotonic``, in microseconds.
     clock_ahead: int | None = None
 
     def fresh(self, user_id: str, seen: Iterable[Shown]) -> list[Shown]:
-        """Those that are neither noted nor stored."""
+        """The reads that are neither noted nor stored."""
         pending, stored, found = self.pending, self.stored, []
-        # Mostly all are stored, as the same objects: those of tickets are cached.
+        # Usually all are stored, as the same objects, because reads of tickets are cached.
         for one in [one for one in seen if stored.get((user_id, one.subject)) is not one]:
             key = (user_id, one.subject)
             known = pending.get(key) or stored.get(key)
@@ -110,7 +110,7 @@ class Notes:
         return found
 
     def known(self, user_id: str, subject: str) -> Shown | None:
-        """What this process noted of a subject, stored or not."""
+        """The read of a subject that this process noted, stored or not."""
         key = (user_id, subject)
         with self.guard:
             kept = [
@@ -119,12 +119,12 @@ class Notes:
         return reduce(Shown.with_more, kept) if kept else None
 
     def is_reader(self, user_id: str) -> bool:
-        """Whether others know that this process may hold reads of the bot."""
+        """Whether other processes know that this one may hold reads of the bot."""
         bot = self.bots.get(user_id)
         return bot is not None and time.monotonic() < bot.valid_until
 
     def mark_registered(self, user_ids: Iterable[str], moment: float) -> None:
-        """The rows of these bots are stored as of then."""
+        """Note that the rows of these bots were stored at ``moment``."""
         with self.guard:
             self.has_readers = True
             for user_id in user_ids:
@@ -132,7 +132,7 @@ class Notes:
                 bot.valid_until = moment + VALID_SECONDS
 
     def add(self, user_id: str, seen: Iterable[Shown]) -> bool:
-        """Note reads; False if the bot is no longer one of the process."""
+        """Note reads; False if the process has forgotten the bot."""
         with self.guard:
             bot = self.bots.get(user_id)
             if bot is None:
@@ -150,17 +150,17 @@ class Notes:
             return True
 
     def mark_incomplete(self, user_id: str) -> None:
-        """Have it stored that reads of the bot up to now may be missing."""
+        """Schedule storing that reads of the bot up to now may be missing."""
         with self.guard:
             self.incomplete.add(user_id)
 
     def is_incomplete(self, user_id: str) -> bool:
-        """Whether reads of the bot up to now may be missing, and that is not stored yet."""
+        """Whether reads of the bot may be missing, and this is not stored yet."""
         with self.guard:
             return user_id in self.incomplete or user_id in self.storing_incomplete
 
     def take(self) -> tuple[Reads, set[str]]:
-        """What to store now, for ``mark_stored`` or ``put_back``."""
+        """Take what to store now; call ``mark_stored`` or ``put_back`` afterwards."""
         with self.guard:
             keys = list(self.pending)[:BATCH]
             self.storing = {key: self.pending.pop(key) for key in keys}
@@ -168,7 +168,7 @@ class Notes:
             return self.storing, self.storing_incomplete
 
     def log_of(self, user_ids: Iterable[str]) -> dict[str, Sequence[NotedRead] | None]:
-        """What was noted of these bots lately; None where that is not all, or not certain."""
+        """Recent reads of these bots; None for a bot whose log is incomplete or uncertain."""
         now = time.monotonic()
         with self.guard:
             found: dict[str, list[NotedRead]] = {user_id: [] for user_id in user_ids}
@@ -183,7 +183,7 @@ class Notes:
         return {key: None if key in unsure else one for key, one in found.items()}
 
     def forget_order(self) -> None:
-        """What was noted has no order with the changes of other processes any more."""
+        """Mark the log as uncertain: it has lost its order with changes in other processes."""
         with self.guard:
             self._forget_order()
 
@@ -194,7 +194,7 @@ class Notes:
         self.unsure_until |= dict.fromkeys(user_ids, time.monotonic() + LOG_SECONDS)
 
     def forget_old(self) -> None:
-        """Forget what is stored for long: later receipts have it."""
+        """Remove reads from the log that were stored long ago: later receipts include them."""
         oldest = time.monotonic() - LOG_SECONDS
         with self.guard:
             while self.log and self.log[0].moment < oldest:
@@ -203,7 +203,7 @@ class Notes:
                 del self.unsure_until[user_id]
 
     def mark_stored(self, incomplete: Iterable[str] = ()) -> None:
-        """What was taken is stored, and that reads of these bots may be missing too."""
+        """Note that the taken reads are stored, and the gaps of ``incomplete`` bots too."""
         moment = time.monotonic()
         with self.guard:
             self._be_unsure(incomplete)
@@ -222,7 +222,7 @@ class Notes:
             self.incomplete |= incomplete
 
     def idle(self) -> list[str]:
-        """Bots that read nothing lately and of which nothing waits; they are forgotten."""
+        """Forget and return the bots that have read nothing lately and have no reads waiting."""
         oldest = time.monotonic() - IDLE_SECONDS
         with self.guard:
             waiting = {user_id for user_id, _ in (*self.pending, *self.storing)}
@@ -250,7 +250,7 @@ def notes() -> Notes:
 
 
 def shared_us() -> int:
-    """The time in microseconds, of a clock that all processes on this database share."""
+    """The time in microseconds by a clock that all processes on this database share."""
     if is_postgresql():
         epoch = func.extract("epoch", func.clock_timestamp())
         return int(session.execute(select(epoch * 1_000_000)).scalar_one())
@@ -258,7 +258,7 @@ def shared_us() -> int:
 
 
 def note(user_id: str, seen: Iterable[Shown]) -> None:
-    """Note what an answer shows a bot; opens a unit of work before the first note of a bot."""
+    """Note what a response shows a bot; opens a unit of work before the first note of a bot."""
     kept = notes()
     fresh = kept.fresh(user_id, seen)
     if not fresh:
@@ -295,7 +295,7 @@ def _register(process_id: str, user_ids: Iterable[str]) -> None:
 
 
 def store_notes() -> None:
-    """Store what was noted, and say that the process is alive; opens units of work."""
+    """Store noted reads and send heartbeats; opens its own units of work."""
     kept = notes()
     with kept.store_lock:
         while kept.pending or kept.incomplete:
@@ -313,7 +313,7 @@ def store_notes() -> None:
 
 
 def _store(reads: Reads, incomplete: Iterable[str]) -> None:
-    # In one order, so that processes do not wait for one another.
+    # In a fixed order, so that processes do not deadlock.
     for (user_id, _), seen in sorted(reads.items(), key=itemgetter(0)):
         bot_reads.store(user_id, seen)
     bot_reads.store_gap(incomplete, now_ms())
@@ -332,7 +332,7 @@ def _record_heartbeat(kept: Notes) -> None:
 def _prolong(process_id: str, bots: list[str], idle: list[str]) -> None:
     now = database_ms()
     own = BotReader.process_id == process_id
-    # One that came back meanwhile has a row of this moment.
+    # A bot that came back meanwhile has a fresh row.
     is_old = BotReader.beat_at < now - HEARTBEAT_SECONDS * 1000 // 2
     session.execute(delete(BotReader).where(own, BotReader.user_id.in_(idle), is_old))
     found = session.scalars(
@@ -342,14 +342,14 @@ def _prolong(process_id: str, bots: list[str], idle: list[str]) -> None:
         .returning(BotReader.user_id)
         .execution_options(synchronize_session=False)
     ).all()
-    # Others took this process for dead: what it noted since may have been missed.
+    # Others considered this process dead, so receipts may have missed its reads.
     missing = set(bots) - set(found)
     bot_reads.store_gap(missing, now_ms())
     _register(process_id, missing)
 
 
 def _expire_dead_processes() -> None:
-    """Give up what processes noted that ended without storing it."""
+    """Record gaps for processes that ended without storing their reads."""
     with reading():
         is_dead = BotReader.beat_at < database_ms() - DEAD_MS
         dead = session.scalars(select(BotReader.user_id).where(is_dead).limit(1)).first()
@@ -368,7 +368,7 @@ def _delete_dead_processes() -> None:
 
 
 def release() -> None:
-    """Store everything as the process ends, so that nothing of it is unknown."""
+    """Store all notes as the process ends, so that no read is unknown."""
     kept = notes()
     store_notes()
     with kept.guard:

@@ -24,11 +24,11 @@ from app.database import encryption
 from app.database.encryption import SecretColumn
 from app.database.session import reading, run_write, session
 
-# A secret that waits for its first code is forgotten after this.
+# A secret without a first code expires after this.
 SET_UP_MS = 10 * MINUTE_MS
 RECOVERY_CODES = 10
 CODE_LENGTH = 64
-# The secrets that are confirmed.
+# Secrets that are confirmed.
 SECRETS = SecretColumn(SecondFactor, "second factor")
 
 T = TypeVar("T")
@@ -60,7 +60,7 @@ def is_enabled(user_id: str) -> bool:
 
 
 def enabled_among(user_ids: Iterable[str]) -> set[str]:
-    """Those of these people whose logins ask for a code."""
+    """The ids of these people whose logins ask for a code."""
     statement = select(SecondFactor.user_id).where(
         SecondFactor.user_id.in_(list(user_ids)), SecondFactor.enabled_at.is_not(None)
     )
@@ -69,11 +69,11 @@ def enabled_among(user_ids: Iterable[str]) -> set[str]:
 
 @operation(Access.HUMAN)
 def set_up(actor: Actor, *, current_password: str, peer: Peer, settings: Settings) -> NewFactor:
-    """Make a secret; logins ask for its codes once one is confirmed.
+    """Make a secret; logins ask for its codes once a first code confirms it.
 
-    Only the session that made it can confirm it, for ten minutes. It replaces one that was not
-    confirmed. Opens its own units of work. Raises RateLimited, CurrentPasswordInvalid,
-    InvalidField, Conflict ``invariant_violation`` where it is on already.
+    Only the session that made the secret can confirm it, within ten minutes. An unconfirmed secret
+    is replaced. Opens its own units of work. Raises RateLimited, CurrentPasswordInvalid,
+    InvalidField, Conflict ``invariant_violation`` if two-factor authentication is on.
     """
     stored = confirm_password(actor, current_password, peer, settings)
     secret = totp.new_secret()
@@ -103,13 +103,13 @@ def _shown(secret: bytes, actor: Actor, settings: Settings) -> NewFactor:
 
 @operation(Access.HUMAN)
 def pending(actor: Actor, *, settings: Settings) -> NewFactor | None:
-    """The secret that waits for a first code of this session; None if none does."""
+    """The secret of this session that waits for its first code, if any."""
     secret = _waiting(actor, session.get(SecondFactor, actor.id))
     return None if secret is None else _shown(secret, actor, settings)
 
 
 def _waiting(actor: Actor, factor: SecondFactor | None) -> bytes | None:
-    """The secret of a set-up that this session began in the last ten minutes."""
+    """The secret that this session made in the last ten minutes, if any."""
     if factor is None or factor.enabled_at is not None:
         return None
     if not 0 <= now_ms() - factor.created_at < SET_UP_MS:
@@ -119,10 +119,10 @@ def _waiting(actor: Actor, factor: SecondFactor | None) -> bytes | None:
 
 @operation(Access.HUMAN)
 def confirm(actor: Actor, *, code: str) -> list[str]:
-    """Turn it on with a first code; returns the recovery codes, which are shown only once.
+    """Turn the factor on with a first code; returns the recovery codes, which are shown only once.
 
-    Raises InvalidField for a wrong code, Conflict ``invariant_violation`` if this session has set
-    up none in the last ten minutes.
+    Raises InvalidField for a wrong code, Conflict ``invariant_violation`` if this session has made
+    no secret in the last ten minutes.
     """
     text.checked(code, "code", CODE_LENGTH)
     _lock(actor)
@@ -143,7 +143,7 @@ def confirm(actor: Actor, *, code: str) -> list[str]:
 def disable(
     actor: Actor, *, current_password: str, code: str, peer: Peer, settings: Settings
 ) -> None:
-    """Turn it off for oneself; otherwise as ``make_recovery_codes``."""
+    """Turn one's own factor off; otherwise like ``make_recovery_codes``."""
     stored = confirm_password(actor, current_password, peer, settings)
     _with_code(actor, stored, code, peer, settings, lambda: _end(actor, actor.id))
 
@@ -154,8 +154,8 @@ def make_recovery_codes(
 ) -> list[str]:
     """Replace the recovery codes and return the new ones; opens its own units of work.
 
-    Wrong passwords and codes count like logins. Raises RateLimited, CurrentPasswordInvalid,
-    InvalidField, Conflict ``invariant_violation`` where it is off.
+    Wrong passwords and codes count like failed logins. Raises RateLimited, CurrentPasswordInvalid,
+    InvalidField, Conflict ``invariant_violation`` if the factor is off.
     """
     stored = confirm_password(actor, current_password, peer, settings)
     return _with_code(actor, stored, code, peer, settings, lambda: _new_recovery_codes(actor))
@@ -164,10 +164,10 @@ def make_recovery_codes(
 def confirm_code(
     actor: Actor, stored: str | None, code: str, peer: Peer, settings: Settings
 ) -> None:
-    """Accept a code of one's own, after the password; nothing to do where two-factor is off.
+    """Accept one's own code after the password; does nothing if the factor is off.
 
-    Opens its own units of work. Wrong codes count like logins. Raises RateLimited, InvalidField,
-    CurrentPasswordInvalid.
+    Opens its own units of work. Wrong codes count like failed logins. Raises RateLimited,
+    InvalidField, CurrentPasswordInvalid.
     """
     with reading():
         needs_code = is_enabled(actor.id)
@@ -183,7 +183,7 @@ def _with_code(
     settings: Settings,
     change: Callable[[], T],
 ) -> T:
-    """Make a change in the transaction that accepts a code for it."""
+    """Make a change in the transaction that accepts its code."""
     text.checked(code, "code", CODE_LENGTH)
     attempt = throttle.reserve(settings.secret_key, peer.address, actor.username)
 
@@ -210,9 +210,9 @@ def _with_code(
 
 @operation(Access.HUMAN)
 def reset(actor: Actor, /, user_id: str) -> None:
-    """Turn it off for somebody else, who lost the app and the recovery codes.
+    """Turn the factor off for another person, who lost the app and the recovery codes.
 
-    Raises NotFound (bots too), Conflict ``invariant_violation`` for oneself or where it is off.
+    Raises NotFound (bots too), Conflict ``invariant_violation`` for oneself or if it is off.
     """
     user = user_refs.find_human(user_id)
     if user.id == actor.user_id:
@@ -225,7 +225,7 @@ def reset(actor: Actor, /, user_id: str) -> None:
 
 
 def accepts(user: User, code: str) -> bool:
-    """Whether this is a code of the person's, which is used up in the current transaction."""
+    """Whether this is a valid code of the person; uses it up in the current transaction."""
     factor = session.get(SecondFactor, user.id, with_for_update=True, populate_existing=True)
     if factor is None or factor.enabled_at is None:
         return False
@@ -235,7 +235,7 @@ def accepts(user: User, code: str) -> bool:
 
 
 def _plain(code: str) -> str:
-    """A code with any spacing, hyphens and case."""
+    """The code in lower case, without spaces and hyphens."""
     return "".join(letter for letter in code.lower() if letter.isascii() and letter.isalnum())
 
 
@@ -279,7 +279,7 @@ def _new_recovery_codes(actor: Actor) -> list[str]:
 
 
 def _recovery_code() -> str:
-    """80 random bits in four groups, as the setup code has."""
+    """80 random bits in four groups, like the setup code."""
     letters = base64.b32encode(os.urandom(10)).decode().lower()
     return "-".join(letters[start : start + 4] for start in range(0, 16, 4))
 
@@ -309,5 +309,5 @@ def _wrong_code() -> InvalidField:
 
 
 def _set_up_context(actor: Actor) -> str:
-    """Until it is confirmed, a secret is of the session that made it."""
+    """The context of an unconfirmed secret, which belongs to the session that made it."""
     return f"{SECRETS.context_of(actor.id)}:set up by {actor.session_id}"

@@ -1,4 +1,4 @@
-"""The pages of the second factor: turning it on and off, recovery codes, the code of a login."""
+"""The pages of the second factor: turning it on and off, recovery codes, the login code."""
 
 import segno
 from flask import Blueprint, Response, g

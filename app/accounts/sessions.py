@@ -38,7 +38,7 @@ class OpenedSession:
 
 @operation(Access.HUMAN)
 def list_own(actor: Actor) -> Sequence[UserSession]:
-    """The person's unexpired sessions, the last used first."""
+    """The person's unexpired sessions, the most recently used first."""
     statement = select(UserSession).where(
         UserSession.user_id == actor.id, UserSession.expires_at > now_ms()
     )
@@ -85,8 +85,8 @@ def open_session(
 ) -> OpenedSession:
     """Open a session under a new token; the browser's old token is never reused (no fixation).
 
-    A session of a single sign-on names the identity, and the provider's session if it has any; one
-    of a passkey names that.
+    A single sign-on session names the identity and, if any, the provider's session. A session from
+    a passkey names the passkey.
     """
     identifier = ids.new_id()
     created_at = now_ms()
@@ -114,7 +114,7 @@ def end(session_id: str) -> None:
 
 
 def end_all(user_id: str, *, but: str | None = None) -> int:
-    """End all sessions of a user, except possibly one; returns their number."""
+    """End all sessions of a user, except ``but``; returns their number."""
     statement = delete(UserSession).where(UserSession.user_id == user_id)
     if but is not None:
         statement = statement.where(UserSession.id != but)
@@ -122,7 +122,7 @@ def end_all(user_id: str, *, but: str | None = None) -> int:
 
 
 def end_of_passkey(user_id: str, passkey_id: str, *, but: str | None) -> None:
-    """End the sessions that a passkey began, except possibly one."""
+    """End the sessions that a passkey opened, except ``but``."""
     statement = delete(UserSession).where(
         UserSession.user_id == user_id, UserSession.passkey_id == passkey_id
     )
@@ -134,11 +134,11 @@ def end_of_passkey(user_id: str, passkey_id: str, *, but: str | None) -> None:
 def confirm(actor: Actor) -> None:
     """Check in the current transaction that the actor may still act; raises Unauthenticated.
 
-    For verbs that hash a password between resolving the credential and writing: a session that was
+    For verbs that hash a password between resolving the credential and writing: a session that
     ended meanwhile must not write.
     """
     if actor.kind is ActorKind.SYSTEM:
-        # A command of the operator, who needs no credential.
+        # An operator's command, which needs no credential.
         return
     credentials.lock_shared(_USER, user_id=actor.user_id)
     statement = select(User.id).where(User.id == actor.user_id, User.is_active)

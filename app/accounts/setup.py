@@ -75,7 +75,7 @@ def create_admin(
 
 
 def _first_human(actor: Actor | None, new: NewHuman) -> User:
-    """Count the humans and add the first under one lock."""
+    """Check that there is no human and add the first one, under one lock."""
     acquire(Lock.FIRST_SETUP)
     check_open()
     return add_human(actor, new)

@@ -1,7 +1,7 @@
 """The login limit: 5 attempts per 15 minutes per address and, separately, per username.
 
 An IPv6 address counts as its /64; its /48, which one customer often owns, has 20 attempts.
-The sliding windows are rows, so they hold across processes and hosts. An attempt is reserved
+The sliding windows are rows, so they apply across processes and hosts. An attempt is reserved
 before its password is hashed; a refused one is not added, and a success refunds its own.
 """
 
@@ -27,7 +27,7 @@ from app.core.errors import RateLimited, Unavailable
 from app.database.session import is_postgresql, run_write, session
 
 LIMIT = 5
-# For all the /64 networks of one IPv6 /48 together.
+# The limit of all /64 networks of one IPv6 /48 together.
 SITE_LIMIT = 20
 WINDOW_MS = 15 * MINUTE_MS
 # Retention may delete a row between its insert and its lock; it is then inserted again.
@@ -66,10 +66,10 @@ class Exhausted:
 def buckets_of(
     secret_key: str, address: str, username: str | None, purpose: Purpose = "login"
 ) -> tuple[Bucket, ...]:
-    """The windows of an attempt, in the order in which all lock them: the widest first.
+    """The windows of an attempt in locking order: the widest first.
 
-    ``username`` is in the form in which it is looked up, or None for an attempt that names nobody.
-    Each ``purpose`` has windows of its own. The keys are HMACs, so rows reveal nobody.
+    ``username`` is in the form of ``names.looked_up``, or None for an attempt that names nobody.
+    Each ``purpose`` has separate windows. The keys are HMACs, so rows do not reveal identities.
     """
     keyed = partial(_keyed, secret_key, purpose)
     network, site = network_of(address), site_of(address)
@@ -82,7 +82,7 @@ def buckets_of(
 
 
 def network_of(address: str) -> str:
-    """The network that is counted: an IPv4 address (mapped ones too), or the /64 of IPv6."""
+    """The network that counts: an IPv4 address, also if mapped into IPv6, or an IPv6 /64."""
     parsed = _parsed(address)
     if parsed is None:
         return address
@@ -96,7 +96,7 @@ def site_of(address: str) -> str | None:
 
 
 def _parsed(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """The parsed address, a mapped one as IPv4; None where the text is not an address."""
+    """The parsed address, a mapped one as IPv4; None if the text is not an address."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
@@ -138,7 +138,7 @@ def refund(attempt: LoginAttempt) -> None:
 
 @contextmanager
 def refund_if_unavailable(attempt: LoginAttempt) -> Iterator[None]:
-    """Refund the attempt where verifying its password raises Unavailable: nothing was verified."""
+    """Refund the attempt if verifying its password raises Unavailable: nothing was verified."""
     try:
         yield
     except Unavailable:
@@ -177,14 +177,14 @@ def _reserve(buckets: tuple[Bucket, ...]) -> LoginAttempt | Exhausted:
 
 
 def _clamp(rows: dict[Bucket, _Locked], moment: int) -> None:
-    """Move hits in the future to now; after the clock was set back they would count too long."""
+    """Move future hits to now; they would count too long after the clock was set back."""
     for bucket, row in rows.items():
         if any(hit_at > moment for hit_at, _ in row.hits):
             _store(bucket, _within(row.hits, moment))
 
 
 def _within(hits: list[Hit], moment: int) -> list[Hit]:
-    """The hits of the window that ends at ``moment``; those in the future are moved to it."""
+    """The hits of the window that ends at ``moment``; future hits are moved to ``moment``."""
     clamped = [(min(hit_at, moment), attempt) for hit_at, attempt in hits]
     return [hit for hit in clamped if hit[0] > moment - WINDOW_MS]
 
@@ -228,7 +228,7 @@ def _store(bucket: Bucket, hits: list[Hit]) -> None:
 
 
 def _record(outcome: Exhausted, username: str) -> None:
-    """Record each full window, unless another request did so first."""
+    """Record each full window, unless another request has already done so."""
     moment = now_ms()
     for bucket in outcome.unrecorded:
         claimed = session.execute(

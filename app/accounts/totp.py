@@ -13,7 +13,7 @@ STEP_MS = 30_000
 DIGITS = 6
 # The length of the digest, as RFC 4226 recommends.
 SECRET_BYTES = 20
-# Steps by which a clock may be wrong, either way.
+# Steps by which a clock may be off, in either direction.
 TOLERANCE = 1
 
 
@@ -48,7 +48,7 @@ def step_of(secret: bytes, code: str, moment: int, after: int) -> int | None:
 
 
 def address(secret: bytes, username: str, issuer: str) -> str:
-    """What the QR code says, in the form of Google Authenticator's key URIs."""
+    """The content of the QR code, in the form of Google Authenticator's key URIs."""
     name = quote(f"{issuer.replace(':', ' ')}:{username}", safe=":")
     values = urlencode({"secret": as_text(secret), "issuer": issuer}, quote_via=quote)
     return f"otpauth://totp/{name}?{values}"

@@ -8,7 +8,7 @@ from app.database.session import is_postgresql, session
 
 
 def use_once(token: str, expires_at: int) -> bool:
-    """Use a token up; False where it was before."""
+    """Use a token up; False if it already was."""
     dialect = postgresql if is_postgresql() else sqlite
     statement = (
         dialect.insert(UsedToken)

@@ -1,4 +1,4 @@
-"""Finding the users that other domains name: owners, assignees, watchers, authors."""
+"""Finding the users that other domains refer to: owners, assignees, watchers, authors."""
 
 from collections.abc import Iterable
 from itertools import islice
@@ -14,12 +14,12 @@ from app.database.session import Prepared, by_id, session
 
 
 def find(user_id: str) -> User | None:
-    """The user of this id, of any kind and state; None also for text that is not an id."""
+    """The user with this id, of any kind and state; None also for text that is not an id."""
     return by_id(User, user_id)
 
 
 def find_human(user_id: str) -> User:
-    """The human of this id, in any state; raises NotFound, for bots too."""
+    """The human with this id, in any state; raises NotFound, for bots too."""
     user = find(user_id)
     if user is None or user.is_bot:
         raise NotFound("user", user_id)
@@ -27,7 +27,7 @@ def find_human(user_id: str) -> User:
 
 
 def can_log_in() -> ColumnElement[bool]:
-    """Whether a person chose a password or has an account at the provider."""
+    """Whether a person has a password or an account at the provider."""
     has_identity = exists().where(ProviderIdentity.user_id == User.id)
     return or_(User.password_hash.is_not(None), has_identity)
 

@@ -41,7 +41,7 @@ def current_user(actor: Actor) -> tuple[User, BotToken | None]:
 
 @operation(Access.HUMAN)
 def list_users(actor: Actor, *, limit: int, cursor: str | None, humans_only: bool = False) -> Page:
-    """All users of both kinds, or the humans alone, newest first."""
+    """All users of both kinds, or only humans, newest first."""
     statement = select(User, User.id, User.created_at)
     if humans_only:
         statement = statement.where(User.type == UserType.HUMAN)
@@ -67,7 +67,7 @@ def with_tokens(users: Iterable[User]) -> list[dict[str, Any]]:
 class NewHuman:
     """A human to create, with all fields checked and the password hashed.
 
-    Without a password nobody logs in until one is chosen (``invitations``).
+    Without a password, the person cannot log in until they choose one (``invitations``).
     """
 
     username: str
@@ -83,7 +83,7 @@ def prepare_human(
     settings: Settings,
     email: str | None = None,
 ) -> NewHuman:
-    """Check and hash what a new human needs; runs outside every unit of work.
+    """Check the fields and hash the password of a new human; runs outside any unit of work.
 
     Raises InvalidField, PasswordTooShort, PasswordTooCommon, Conflict ``duplicate_key`` and
     Unavailable.
@@ -100,7 +100,7 @@ def prepare_human(
 
 
 def add_human(actor: Actor | None, new: NewHuman, *, confirms: bool = True) -> User:
-    """Insert a human and record it, without an actor as done by the new human.
+    """Insert a human and record the event; without an actor, the new human is its actor.
 
     ``confirms`` mails a link that confirms the address.
     """
@@ -192,7 +192,7 @@ def _update(
 ) -> User:
     deactivates = fields.get("is_active") is False
     if deactivates:
-        # Two humans who deactivate each other take turns.
+        # Serializes two humans who deactivate each other.
         acquire(Lock.LAST_ACTIVE_HUMAN)
     user = user_refs.find_human(user_id)
     credentials.lock_exclusive(user.id)
@@ -205,7 +205,7 @@ def _update(
         emails.check_free(fields["email"])
         fields["email_confirmed_at"] = confirmed_at
     changed = apply_changes(user, fields)
-    # The log, which never forgets, has no addresses.
+    # The log is permanent, so it must not contain addresses.
     shown = {name: value for name, value in changed.items() if name not in emails.COLUMNS}
     payload: dict[str, Any] = {"changes": shown} if shown else {}
     if "email" in changed:
@@ -234,14 +234,14 @@ def _another_is_active(actor: Actor, user_id: str) -> bool:
         User.type == UserType.HUMAN,
         User.is_active,
         User.id != user_id,
-        # Whoever has only been invited may never come.
+        # A person who was only invited may never log in.
         or_(user_refs.can_log_in(), User.id == actor.user_id),
     )
     return bool(session.scalar(select(others)))
 
 
 def set_password(user: User, hashed: str) -> None:
-    """Set a password, which ends the person's link to choose one."""
+    """Set a password and end the person's links to choose one."""
     password_links.end(user.id)
     user.password_hash = hashed
     touch(user)
@@ -253,7 +253,7 @@ def change_password(
 ) -> int:
     """Change one's own password; ends all other sessions and returns their number.
 
-    The current password is verified first, and wrong ones count like logins. Raises RateLimited,
+    The current password is verified first; wrong ones count like failed logins. Raises RateLimited,
     CurrentPasswordInvalid, PasswordTooShort, PasswordTooCommon, InvalidField, PasswordUnchanged.
     Opens its own units of work.
     """

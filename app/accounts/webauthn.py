@@ -1,6 +1,6 @@
 """The rules of WebAuthn: those that the library checks, and those that it leaves to us.
 
-The library is loaded by the first passkey, since that takes a tenth of a second.
+The library is loaded on first use, as loading takes a tenth of a second.
 """
 
 import base64
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from fido2.server import Fido2Server
     from fido2.webauthn import AuthenticatorData, CollectedClientData
 
-# ES256, EdDSA and RS256, by their COSE numbers: one of them is in every authenticator.
+# ES256, EdDSA and RS256, by their COSE numbers: every authenticator supports one of them.
 ALGORITHMS = (-7, -8, -257)
 MAX_CREDENTIAL_ID_BYTES = 1023
 Json = dict[str, Any]
 
 
 class NotVerified(Exception):
-    """What a browser sent is not what its challenge asked for."""
+    """A browser's answer does not fit its challenge."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewCredential:
-    """A credential that was made for a challenge."""
+    """A credential created for a challenge."""
 
     credential_hash: str
     content: bytes
@@ -41,7 +41,7 @@ class NewCredential:
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """What a browser answers to a login's challenge, each part in base64url."""
+    """A browser's answer to a login challenge, each part in base64url."""
 
     credential_id: str
     client_data: str
@@ -51,7 +51,7 @@ class Assertion:
 
     @property
     def credential_hash(self) -> str:
-        """By which the passkey is found; raises NotVerified."""
+        """The hash that identifies the passkey; raises NotVerified."""
         try:
             return hash_of(_decoded(self.credential_id))
         except ValueError as error:
@@ -67,8 +67,8 @@ def hash_of(credential_id: bytes) -> str:
 
 
 def _server(site: Site, name: str = "") -> "Fido2Server":
-    """The library's checks, for exactly this origin; nobody asks authenticators who made them."""
-    # Loading the library would hold the event loop.
+    """The library's checks for exactly this origin; attestation is not requested."""
+    # Loading the library would block the event loop.
     require(Lane.POOL)
     from fido2.server import Fido2Server  # noqa: PLC0415
     from fido2.webauthn import (  # noqa: PLC0415
@@ -94,14 +94,14 @@ def _state(ceremony: Ceremony) -> Json:
 
 
 def handle_of(user_id: str) -> bytes:
-    """How an authenticator names a person to us."""
+    """The user handle that an authenticator returns for a person."""
     return uuid.UUID(user_id).bytes
 
 
 def creation_options(
     site: Site, name: str, ceremony: Ceremony, user: User, known: Iterable[bytes]
 ) -> Json:
-    """What a browser needs to make a passkey on a device that has none of ``known`` yet."""
+    """The options to create a passkey on a device that has none of ``known`` yet."""
     from fido2.webauthn import (  # noqa: PLC0415
         AttestedCredentialData,
         PublicKeyCredentialUserEntity,
@@ -122,7 +122,7 @@ def creation_options(
 
 
 def request_options(site: Site, ceremony: Ceremony) -> Json:
-    """What a browser needs to ask for any passkey of this site."""
+    """The options to request any passkey of this site."""
     from fido2.webauthn import UserVerificationRequirement  # noqa: PLC0415
 
     options, _ = _server(site).authenticate_begin(
@@ -137,7 +137,7 @@ def made(site: Site, ceremony: Ceremony, client_data: str, attestation: str) -> 
     try:
         return _made(site, ceremony, client_data, attestation)
     except Exception as error:
-        # Parsers of the library raise whatever bytes lead them to.
+        # The library's parsers raise many types of exceptions on bad bytes.
         raise NotVerified from error
 
 
@@ -158,7 +158,7 @@ def _made(site: Site, ceremony: Ceremony, client_data: str, attestation: str) ->
     if credential.public_key.ALGORITHM not in ALGORITHMS:
         raise NotVerified
     try:
-        # No signature is empty, but a key that no signature fits raises something else.
+        # An empty signature is always invalid, but an unusable key raises another exception.
         credential.public_key.verify(b"", b"")
     except InvalidSignature:
         hashed = hash_of(credential.credential_id)
@@ -169,7 +169,7 @@ def _made(site: Site, ceremony: Ceremony, client_data: str, attestation: str) ->
 def sign_count(
     site: Site, ceremony: Ceremony, answer: Assertion, content: bytes, user_id: str
 ) -> int:
-    """The signature counter of a right answer by this credential; raises NotVerified."""
+    """The signature counter of a valid answer by this credential; raises NotVerified."""
     try:
         return _sign_count(site, ceremony, answer, content, user_id)
     except Exception as error:
@@ -202,6 +202,6 @@ def _sign_count(
 
 
 def _check(client_data: "CollectedClientData", data: "AuthenticatorData") -> None:
-    """Refuse what another site embedded, and a backup of what cannot be backed up."""
+    """Refuse an embedded (cross-origin) answer, and a backup of a key that allows none."""
     if client_data.cross_origin or (data.is_backed_up() and not data.is_backup_eligible()):
         raise NotVerified

@@ -45,7 +45,7 @@ class AuditEventOut(Schema):
     The form of `payload` follows from `event_type`.
     """
 
-    # Client generators take a union directly in an allOf for the whole event.
+    # Without the inner anyOf, client generators mistake the union for the whole event.
     refined: ClassVar[dict[str, Any]] = {
         "allOf": [{"anyOf": [{"$ref": "#/components/schemas/AuditEventPayload"}]}]
     }
@@ -228,7 +228,7 @@ class ToolInvocationOut(Schema):
     created_at = TimestampOut(required=True)
 
 
-# ``from`` is a keyword of Python, so this class has no statement.
+# ``from`` is a Python keyword, so a class statement cannot declare this field.
 ToolQuery = PageQuery.from_dict(
     {
         "bot_id": Identifier(metadata={"description": "Calls by this bot."}),

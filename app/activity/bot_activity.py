@@ -1,4 +1,4 @@
-"""What a bot did, called and was refused, and what it may see and change."""
+"""A bot's actions, calls and refusals, and what it may see and change."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,13 +23,13 @@ from app.tickets import loaders as tickets
 from app.tickets import stalled_bots
 from app.wiki import loaders as wiki
 
-# Rows in each section of a bot's page; the logs have all of them.
+# Rows per section of a bot's page; the logs show the rest.
 MAX_ROWS = 15
 MAX_HELD_TICKETS = 50
 HOURS = 24
-# Whose usage a ticket shows.
+# Bots whose usage a ticket shows.
 MAX_BOTS = 20
-# Of a dollar.
+# Millionths of a dollar.
 MICROS = 1_000_000
 _REFUSED_EVENTS = (
     "auth.bot.failure",
@@ -50,7 +50,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """The tested ticket, project or page, in words, and the verdicts on both kinds of access."""
+    """The tested ticket, project or page in words, and the verdicts on reading and writing."""
 
     what: str
     sees: Verdict
@@ -65,7 +65,7 @@ class Hour:
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """What the clients of a bot reported that calls used."""
+    """The usage that a bot's clients reported for its calls."""
 
     display_name: str
     calls: int
@@ -75,7 +75,7 @@ class Used:
 
     @property
     def cost(self) -> str:
-        """In dollars, or empty if no call had a cost."""
+        """The cost in dollars; empty if no call had a cost."""
         if 0 < self.cost_micros < MICROS // 100:
             return messages.LESS_THAN_A_CENT
         return f"${self.cost_micros / MICROS:,.2f}" if self.cost_micros else ""
@@ -89,7 +89,7 @@ class Work:
     calls: list[dict[str, Any]]
     refused: list[dict[str, Any]]
     held: Sequence[Any]
-    # The oldest hour first.
+    # Oldest hour first.
     hours: list[Hour]
     used: Used | None
 
@@ -104,7 +104,7 @@ class Work:
 
 @operation(Access.HUMAN)
 def test_access(actor: Actor, bot_id: str, reference: str) -> Tested:
-    """Whether a bot sees and may change a ticket, a project (by key) or a wiki page (by slug)."""
+    """Whether a bot may see and change a ticket, a project (by key) or a wiki page (by slug)."""
     bot, is_accepted = authentication.bot_as_actor(bot_id)
     what, see, write = _checks(actor, bot, reference.strip())
     if not is_accepted:
@@ -119,9 +119,9 @@ def test_access(actor: Actor, bot_id: str, reference: str) -> Tested:
 
 
 def _checks(person: Actor, bot: Actor, reference: str) -> tuple[str, Check, Check]:
-    """The subject in words, and the loaders with which all verbs check reading and writing."""
+    """The subject in words, and the loaders that verbs use to check reading and writing."""
     key = reference.upper()
-    # A page's slug can look like a number in lower case.
+    # A page's slug can look like a display id in lower case.
     if is_display_id(key) and (reference == key or tickets.find(key)):
         return (
             messages.ticket(key),
@@ -151,7 +151,7 @@ def _verdict(check: Check) -> Verdict:
 
 @operation(Access.HUMAN)
 def bot_named(actor: Actor, username: str) -> User:
-    """The bot of this username; raises NotFound."""
+    """The bot with this username; raises NotFound."""
     bot = session.scalar(
         select(User).where(User.username == username.lower(), User.type == UserType.BOT.value)
     )
@@ -174,7 +174,7 @@ def work_of(actor: Actor, bot_id: str) -> Work:
 
 @operation(Access.HUMAN)
 def used_on(actor: Actor, ticket_id: str) -> list[Used]:
-    """What each bot used on a ticket, the most tokens first."""
+    """The usage of each bot on a ticket, the most tokens first."""
     return _used(BotUsage.ticket_id == ticket_id)
 
 
@@ -229,7 +229,7 @@ def _hours(bot_id: str) -> list[Hour]:
 
 @operation(Access.HUMAN)
 def first_call(actor: Actor, bot_id: str, after: str) -> dict[str, Any] | None:
-    """The bot's first tool call after a UUIDv7, which stands for its time of creation."""
+    """The bot's first tool call after the time of a UUIDv7."""
     row = session.scalars(
         select(ToolInvocation)
         .where(ToolInvocation.bot_user_id == bot_id, ToolInvocation.id > after)

@@ -1,4 +1,4 @@
-"""The review of a bot: its events since a person's read marker, and what they refer to."""
+"""The review of a bot: its events after a person's read marker, and what they refer to."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,11 +24,11 @@ from app.projects.models import Project
 from app.tickets.models import Ticket
 from app.wiki.models import WikiPage, WikiRevision
 
-# The period of a review without a marker.
+# The period of a review if there is no marker.
 FIRST_LOOK_DAYS = 7
 # Events on one page; the next page follows once these are marked as reviewed.
 EVENTS_SHOWN = 100
-# Of further events.
+# The limit of the count of further events.
 MAX_COUNT = 1000
 # Reversible events whose target is part of a project, or a personal note.
 OF_PROJECTS = sorted(
@@ -59,23 +59,23 @@ class References:
     bodies: dict[tuple[str, int], str] = field(default_factory=dict)
     # The ids of events that were undone.
     undone: frozenset[str] = frozenset()
-    # What the bot had read, by event.
+    # The receipt of what the bot had read, by event.
     receipts: Mapping[str, Receipt | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """The events of a bot since a person's marker, oldest first, and what they refer to."""
+    """The events of a bot after a person's marker, oldest first, and what they refer to."""
 
     bot: UserSummary
-    # When the person last marked the bot as reviewed; None: never.
+    # When the person last marked the bot as reviewed; None if never.
     looked_at: int | None
     since: int
     events: Sequence[AuditEvent]
     references: References
     # The number of further events, up to MAX_COUNT.
     left: int
-    # Whether only changes without reading are among them.
+    # Whether the events are limited to changes made without reading.
     is_unread: bool = False
 
 
@@ -85,15 +85,15 @@ def _subject(bot: User) -> str:
 
 @operation(Access.HUMAN)
 def review(actor: Actor, username: str, *, unread: bool = False) -> Review:
-    """The events of a bot since this person's marker; raises NotFound.
+    """The events of a bot after this person's marker; raises NotFound.
 
-    With ``unread`` those of changes without reading, among the first of all.
+    With ``unread`` only changes made without reading, among the first ``MAX_COUNT`` events.
     """
     bot = bot_named(actor, username)
     marker = personal.marker(actor, _subject(bot))
     after = marker.event_id if marker else None
     since = ids.created_ms(after) if after else now_ms() - FIRST_LOOK_DAYS * DAY_MS
-    # All conditions together select one range of an index.
+    # Together, the conditions select one range of an index.
     conditions = [
         AuditEvent.actor_user_id == bot.id,
         AuditEvent.category == Category.ACTIVITY.value,
@@ -128,7 +128,7 @@ def review(actor: Actor, username: str, *, unread: bool = False) -> Review:
 
 
 def _without_reading(conditions: Sequence[ColumnElement[bool]]) -> list[str]:
-    """The events that changed what their bot had not read, among the first ``MAX_COUNT``."""
+    """The ids of changes that the bot made without reading, among the first ``MAX_COUNT``."""
     rows = session.execute(
         select(AuditEvent.id, AuditEvent.ticket_id, AuditEvent.receipt)
         .where(*conditions)
@@ -215,7 +215,7 @@ def _bodies(events: Iterable[AuditEvent]) -> dict[tuple[str, int], str]:
 
 
 def undone_of(events: Sequence[AuditEvent]) -> frozenset[str]:
-    """The ids of the events that anyone undid, unless that undo was undone itself."""
+    """The ids of undone events, except those whose undo was itself undone."""
     undoes = AuditEvent.payload[UNDO_OF].as_string()
     undoing = select(AuditEvent.id, undoes.label("of")).where(
         AuditEvent.created_at >= events[0].created_at, undoes.is_not(None)

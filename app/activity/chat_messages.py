@@ -1,4 +1,4 @@
-"""Events of the audit log as messages for chats: sentences as on pages, with links."""
+"""Audit events as chat messages: the sentences of the pages, with links."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -37,7 +37,7 @@ _EVENTS = (
     .outerjoin(WikiPage, WikiPage.id == AuditEvent.target_id)
     .where(AuditEvent.id.in_(bindparam("ids", expanding=True)))
 )
-# Where the events of other things are shown.
+# The pages for events about other targets.
 _PAGES = {
     "bot": (messages.BOTS, "/bots"),
     "user": (messages.PEOPLE, "/people"),
@@ -57,7 +57,7 @@ def messages_about(audit_event_ids: Sequence[str]) -> dict[str, ChatMessage]:
 
 
 def _without_addresses(event: dict[str, Any], row: AnyRow) -> Mapping[str, Any]:
-    """The event with hosts for the addresses of webhooks, which can hold a secret."""
+    """The event with only the host of a webhook's address, as the address can hold a secret."""
     payload = dict(event["payload"])
     if isinstance(payload.get("url"), str):
         payload["url"] = urlsplit(payload["url"]).netloc
@@ -81,7 +81,7 @@ def _actor(row: AnyRow, settings: Settings) -> str:
 
 
 def _subject(row: AnyRow) -> tuple[str, str]:
-    """What the event is about, and its page; "" where there is none."""
+    """The name and the page of the event's subject; "" if it has none."""
     if row.display_id is not None:
         return f"{row.display_id} {row.title}", f"/tickets/{row.display_id}"
     if row.slug is not None:

@@ -1,6 +1,6 @@
-"""What the logs of events and of tool calls say to people, in sentences and on their pages."""
+"""Sentences and page texts of the audit log and the tool log."""
 
-# The sentence of each event, after its actor; those of tickets stand with tickets.
+# The sentence of each event, after its actor; ``tickets`` has the sentences of tickets.
 # Braces enclose keys of the payload.
 SENTENCES: dict[str, str] = {
     "auth.login.success": "logged in",
@@ -82,7 +82,7 @@ SENTENCES: dict[str, str] = {
     "sticky_note.converted": "converted a note to {display_id}",
 }
 
-# The sentences of several events of one type; in braces, how many.
+# The sentences of several events of one type; braces enclose their number.
 MANY: dict[str, str] = {
     "auth.login.success": "logged in {count} times",
     "auth.password.failure": "entered a wrong password {count} times",

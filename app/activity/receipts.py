@@ -1,6 +1,6 @@
-"""Making receipts: what a bot has read of what it is about to change.
+"""Making receipts: how much a bot has read of what it is about to change.
 
-``audit/reading_status.py`` says what a receipt means.
+``audit/reading_status.py`` interprets receipts.
 """
 
 from typing import Any
@@ -25,7 +25,7 @@ from app.wiki.models import WikiPage
 
 # The slug of the house rules.
 RULES = "agents"
-# The newest comments of a ticket that a receipt is about.
+# A receipt covers this many of a ticket's newest comments.
 COMMENTS = 200
 _USER = bindparam("user_id", type_=Id())
 _KEY = cast(bindparam("key", type_=Id()), Text)
@@ -39,7 +39,7 @@ _RULES_ID = func.coalesce(_own.id, _global.id)
 
 
 def _read(column: Any, subject: Any) -> Any:
-    """What is stored of the reads of a subject."""
+    """A column of the stored reads of a subject."""
     statement = select(column).where(BotRead.user_id == _USER, BotRead.subject == subject)
     return statement.correlate(_own, _global).scalar_subquery()
 
@@ -59,7 +59,7 @@ _comments = select(
 
 
 def _known(is_project: Any, *more: Any) -> Prepared:
-    """What there is to read beside the subject, what is known of that, and the project, if any."""
+    """The house rules, what is stored of the bot's reads, and the project, if any."""
     return Prepared(
         select(
             _RULES_ID.label("rules_id"),
@@ -94,7 +94,7 @@ _KNOWN: dict[str | None, Prepared] = {
 
 
 def build(actor: Actor, subject: Subject) -> Begun:
-    """The receipt of a change that is about to be made, in its transaction, and its project."""
+    """The receipt of a pending change, made in its transaction, and its project."""
     kept, user_id, kind, key = notes(), actor.id, subject.kind, subject.id
     is_incomplete = kept.is_incomplete(user_id)
     row = _KNOWN["by key" if subject.project_key else kind].first(
@@ -105,7 +105,7 @@ def build(actor: Actor, subject: Subject) -> Begun:
         project_key=subject.project_key,
     )
 
-    # Asked after that: what was noted before is stored by now, or still here.
+    # Runs after the query: an earlier read was either stored in time or is still in the notes.
     def newest(name: str, stored: int | None) -> int:
         noted = kept.known(user_id, name)
         return max(stored or 0, noted.version if noted else 0)
@@ -125,16 +125,16 @@ def build(actor: Actor, subject: Subject) -> Begun:
         revision = row.rules_revision
         receipt["house_rules"] = _page(row.rules_id, revision, row.rules_changed_at, read)
         is_lacking = is_lacking or read < row.rules_revision
-    # Else nothing that others know, or that was lost, could be more.
+    # If everything was read, reads of other processes or lost reads would add nothing.
     if is_lacking:
-        # A lost read was stored by then, or its loss is known before or after.
+        # Checked before and after the query, so that a loss stored in between is not missed.
         is_incomplete = is_incomplete or kept.is_incomplete(user_id)
         known_since = max(row.gap or 0, now_ms() if is_incomplete else 0)
         if known_since:
             receipt["known_since"] = known_since
         if row.readers and (readers := orjson.loads(row.readers)):
             receipt["other_readers"] = [one for (one,) in readers]
-            # What they showed before this time counts.
+            # Only reads before this time count.
             receipt["at"] = row.at or shared_us()
             if more_unread:
                 receipt["comments"]["more_unread"] = more_unread
@@ -146,7 +146,7 @@ def _page(page_id: str, revision: int, changed_at: int, read: int) -> dict[str, 
 
 
 def _discussion(user_id: str, ticket_id: str, row: Any) -> tuple[dict[str, Any], list[Any]]:
-    """What a receipt says of the comments, and the unread ones that it does not name."""
+    """The receipt's part about comments, and the unread comments that it does not name."""
     discussion = orjson.loads(row.discussion or "[]")
     if not discussion:
         return {"count": 0, "read": 0, "unread": []}, []
@@ -158,6 +158,6 @@ def _discussion(user_id: str, ticket_id: str, row: Any) -> tuple[dict[str, Any],
         if author != user_id and bot_reads.mark_of(comment_id) not in marks
     ]
     read = len(discussion) - len(unread)
-    # The newest, oldest first.
+    # The newest unread comments, oldest first.
     named = {"count": len(discussion), "read": read, "unread": unread[:MAX_NAMED_COMMENTS][::-1]}
     return named, unread[MAX_NAMED_COMMENTS:][::-1]

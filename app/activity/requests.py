@@ -1,4 +1,4 @@
-"""The audit log by request: one row for all that one request did."""
+"""The audit log by request: one row for all events of a request."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -18,13 +18,13 @@ from app.core.clock import DAY_MS, iso
 from app.database.pagination import Cursor, Page, encode, page
 from app.database.session import AnyRow, session
 
-# Rows of a page, and the events that are read for them at most.
+# Rows per page, and the most events that are read for them.
 ROWS = 50
 MAX_EVENTS = 1000
-# In a row, which counts the events of other kinds.
+# Kinds that a row names; it only counts the events of other kinds.
 MAX_NAMED_KINDS = 3
 KIND = "audit_event"
-# What the service does by itself all day: one row for each of these in a day.
+# What the service does by itself all day: one row per kind and day.
 HOUSEKEEPING = ("system.sweeper_ran", "system.audit_checkpoint")
 _COLUMNS = (
     AuditEvent.id,
@@ -38,20 +38,20 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class RequestEvents:
-    """What one request did, in words, from its newest event; an event without one stands alone."""
+    """The events of one request in words, newest first; an event without a request is alone."""
 
     id: str
     request_id: str | None
     event_type: str
     count: int
-    # Whether its older events are on the next page.
+    # Whether the request's older events are on the next page.
     goes_on: bool
-    # Whether a person can undo some of it.
+    # Whether the reader can undo some of the events.
     may_be_undone: bool
     actor: Any
     actor_kind: str
     sentence: str
-    # Of the only event.
+    # Set if the row has only one event.
     display_id: str | None
     created_at: str
 
@@ -60,8 +60,8 @@ class RequestEvents:
 def list_requests(actor: Actor, /, *, cursor: str | None, **filters: Any) -> Page:
     """The audit log by request, newest first, with the filters and cursors of ``list_events``.
 
-    A request whose events go beyond the page goes on on the next one. Housekeeping is one row a
-    day, unless a filter asks for its events.
+    A request with more events than fit continues on the next page. Housekeeping takes one row a
+    day, unless a filter selects its events.
     """
     grouped = () if filters.get("event_types") else HOUSEKEEPING
 
@@ -81,7 +81,7 @@ def list_requests(actor: Actor, /, *, cursor: str | None, **filters: Any) -> Pag
     )
     groups: dict[str, list[AnyRow]] = {}
     next_cursor = found.next_cursor
-    # The last row that was read may not be the last one of its request.
+    # The request of the last row may have more events on the next page.
     cut = found.data[-1].request_id if next_cursor else None
     for position, row in enumerate(found.data):
         key = key_of(row)
@@ -98,7 +98,7 @@ def _in_words(
     actor: Actor, groups: Sequence[Sequence[AnyRow]], cut: str | None
 ) -> list[RequestEvents]:
     actors = user_refs.summaries(rows[0].actor_user_id for rows in groups)
-    # Whole events, which may be large, are read only for the sentences that show them.
+    # Events may be large, so whole events are read only for the sentences that show them.
     singles = [row.id for rows in groups for row in _said_alone(rows)]
     events = session.scalars(select(AuditEvent).where(AuditEvent.id.in_(singles))).all()
     described = {event["id"]: event for event in in_words(events_json(events, actor))}
@@ -123,7 +123,7 @@ def _in_words(
 
 
 def _kinds(rows: Sequence[AnyRow]) -> list[tuple[str, int]]:
-    """The event types that a row says, with the numbers of their events, the first one first."""
+    """The event types that a row names, in order, with the number of events of each."""
     return list(Counter(row.event_type for row in reversed(rows)).items())[:MAX_NAMED_KINDS]
 
 

@@ -1,4 +1,4 @@
-"""The sentence of each event, without its subject: who did it stands in front."""
+"""The sentence of each event without its actor, who precedes it."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -8,14 +8,14 @@ from app.audit.models import AuditEvent
 from app.tickets.pages import feed
 from app.tickets.stream_queries import names_of
 
-# Events whose sentences are in ``feed``.
+# ``feed`` has the sentences of these events.
 OF_TICKETS = ("ticket.", "comment.")
-# Those of files are there too, where the file is on a ticket.
+# ``feed`` also has the sentences of files on tickets.
 OF_FILES = ("file.added", "file.deleted")
 
 
 class _Values(dict[str, Any]):
-    """The payload, with a dash for a missing key."""
+    """A payload with a dash for each missing key."""
 
     def __missing__(self, key: str) -> str:
         return messages.NOTHING_SAID
@@ -26,7 +26,7 @@ def in_words(
 ) -> list[dict[str, Any]]:
     """The events with their sentences and the display ids of their tickets; needs a unit of work.
 
-    Each has its type, payload, actor and ticket id. ``beside_ticket`` leaves its name out.
+    Each needs its type, payload, actor and ticket id. ``beside_ticket`` omits the ticket's name.
     """
     events = list(events)
     ticket_ids = {event["ticket_id"] for event in events} - {None}
@@ -51,7 +51,7 @@ def in_words_of_many(event_type: str, count: int) -> str:
 
 
 def as_mapping(event: AuditEvent) -> dict[str, Any]:
-    """A row of the audit log as ``in_words`` and ``feed`` take it, without its actor."""
+    """A row of the audit log in the form that ``in_words`` and ``feed`` take, without its actor."""
     return {
         "event_type": event.event_type,
         "payload": event.payload,
@@ -61,7 +61,7 @@ def as_mapping(event: AuditEvent) -> dict[str, Any]:
 
 
 def sentence(event: Mapping[str, Any], names: Mapping[str, str], ticket: str = "") -> str:
-    """The sentence of one event; ``ticket`` is the display id of its ticket, where it is said."""
+    """The sentence of one event; ``ticket`` is the display id of the ticket that it names."""
     event_type, payload = event["event_type"], event["payload"]
     if event_type.startswith(OF_TICKETS) or (event_type in OF_FILES and event["ticket_id"]):
         return feed.sentence(event, event["ticket_id"], names, ticket)

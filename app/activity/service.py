@@ -1,4 +1,4 @@
-"""Reading the audit log and the tool log: all of both for people, visible activity for everyone."""
+"""Reading the audit log and the tool log: people see all of both, bots only visible activity."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -22,9 +22,9 @@ from app.tickets.models import Ticket
 
 EVENTS = select(AuditEvent, AuditEvent.id, AuditEvent.created_at)
 _ACTIVITY = EVENTS.where(AuditEvent.category == Category.ACTIVITY.value)
-# The ends of a relation, as payloads name them.
+# The ends of a relation, as named in payloads.
 ENDS = ("source", "target")
-# The status of a tool call; ``result_status`` has the code of the error instead.
+# The status of a tool call; for an error, ``result_status`` has its code instead.
 OK = "ok"
 ERROR = "error"
 
@@ -56,15 +56,15 @@ def events_json(events: Sequence[AuditEvent], reader: Actor) -> list[dict[str, A
 
 
 def of_rows(rows: Sequence[AnyRow], reader: Actor) -> list[dict[str, Any]]:
-    """As ``events_json``, for the rows of a page."""
+    """Like ``events_json``, for the rows of a page."""
     return events_json([row.AuditEvent for row in rows], reader)
 
 
 def _hidden_tickets(events: Sequence[AuditEvent], reader: Actor) -> set[str]:
     """The ids of related tickets in projects outside the reader's allowlist.
 
-    A relation may lead into any project; a feed must not show a bot what is in a project that it
-    cannot see, nor that something there blocks a ticket it sees.
+    A relation may lead into any project. A feed must not show a bot tickets of a project that it
+    cannot see, nor that one of them blocks a ticket that it sees.
     """
     if not reader.allowlist:
         return set()
@@ -146,7 +146,7 @@ def matching(
 
 @operation(Access.HUMAN)
 def get_event(actor: Actor, event_id: str, *, proof: bool = False) -> dict[str, Any]:
-    """One event with its receipt, and with the proof that a checkpoint has it if that is asked for.
+    """One event with its receipt and, with ``proof``, the proof that a checkpoint contains it.
 
     Raises NotFound.
     """

@@ -1,4 +1,4 @@
-"""What is sent of a file that the actor sees."""
+"""The downloads of a file that the actor may read."""
 
 import logging
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ def content_of(seen: SeenFile) -> Download:
 
 
 def thumbnail_of(seen: SeenFile) -> Download:
-    """The small form of an image; raises NotFound for a file that is not an image."""
+    """The thumbnail of an image; raises NotFound for a file that is not an image."""
     file = seen.file
     if file.thumbnail_sha256 is None:
         raise NotFound("thumbnail", file.id)

@@ -1,4 +1,4 @@
-"""What is said to those who add and fetch files."""
+"""Messages to those who add and download files."""
 
 CONTENT_IS_MISSING = "The content of this file is missing. An administrator can restore it."
 REQUIRED = "This field is required."

@@ -108,7 +108,7 @@ def add_to_page(page_id: str) -> Response:
 
 
 def _add(prepare: Prepare, add: Add, reference: str) -> None:
-    """Receive the file of this form and add it. Raises what refuses that."""
+    """Receive the file of this form and add it; raises the errors of both."""
     require(Lane.LONG)
     settings = current_settings()
     folder, max_bytes = incoming(settings), settings.files_max_bytes

@@ -1,4 +1,4 @@
-"""The verbs of files. Who sees what a file hangs on sees the file, as judged at each download."""
+"""The verbs of files. Whoever may see a file's parent may read the file, checked per download."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from app.tickets.models import Comment
 from app.wiki import loaders as wiki
 
 KIND = "file"
-# Finds what a file is added to, for a change; raises what refuses that.
+# Finds the item that a file is added to, for a change; raises the errors that refuse it.
 Place = Callable[[Actor, str], object]
 
 
@@ -39,9 +39,9 @@ class SeenFile:
 def prepare_for(
     place: Place, actor: Actor, reference: str, received: ReceivedFile
 ) -> PreparedFile | None:
-    """Prepare a file, unless the actor may not add it there; not in a unit of work.
+    """Prepare a file; None if the actor may not add it there. Not for use in a unit of work.
 
-    The verb then says why, after it has looked for the stored answer to a repeated request.
+    The verb then raises the reason, after looking for a stored response to a repeated request.
     """
     try:
         with reading():
@@ -98,7 +98,7 @@ def _add(
     actor: Actor, prepared: PreparedFile | None, target: Target, **place: str
 ) -> dict[str, Any]:
     if prepared is None:
-        # It could not be added when it was prepared, and can now.
+        # The actor could not add the file when it was prepared, and can now: a retry succeeds.
         raise Unavailable
     settings = current_settings()
     adding.require_room(settings, prepared)
@@ -111,7 +111,7 @@ def _add(
 
 @dataclass(frozen=True, slots=True)
 class ImportedFile:
-    """A file from another tracker, on a ticket or a comment of it; texts have its id already."""
+    """A file from another tracker, on a ticket or its comment; texts already refer to its id."""
 
     file_id: str
     prepared: PreparedFile
@@ -171,7 +171,7 @@ def list_of_comment(actor: Actor, comment_id: str, *, limit: int, cursor: str | 
     try:
         comment, ticket = tickets.visible_comment(actor, comment_id)
     except NotFound:
-        # It would name the ticket of a comment that cannot be seen.
+        # The original error would name the ticket of an invisible comment.
         raise NotFound("comment", comment_id) from None
     of_comment = FILES.where(StoredFile.ticket_id == ticket.id, StoredFile.comment_id == comment.id)
     return _page(of_comment, limit, cursor)
@@ -199,7 +199,7 @@ def _page(statement: AnySelect, limit: int, cursor: str | None) -> Page:
 
 @operation(Access.READ)
 def get_file(actor: Actor, file_id: str) -> SeenFile:
-    """The file, if the actor sees what it hangs on; raises NotFound or Gone."""
+    """The file, if the actor may see its parent; raises NotFound or Gone."""
     file = _found(file_id)
     try:
         if file.page_id is not None:
@@ -222,7 +222,7 @@ def _found(file_id: str) -> StoredFile:
 
 @operation(Access.WRITE)
 def delete_file(actor: Actor, file_id: str) -> None:
-    """Delete a file permanently; raises Forbidden ``not_uploader`` for a bot and another's file."""
+    """Delete a file permanently; raises Forbidden ``not_uploader`` if a bot did not upload it."""
     file = _found(file_id)
     if file.page_id is not None:
         target = wiki.target(wiki.writable(actor, file.page_id))
@@ -232,7 +232,7 @@ def delete_file(actor: Actor, file_id: str) -> None:
         target = tickets.target(tickets.writable(actor, str(file.ticket_id)))
     if actor.is_bot and file.uploader_user_id != actor.user_id:
         raise Forbidden("not_uploader")
-    # Another deletion may have had the lock of its place.
+    # A concurrent deletion may have deleted the file while this one waited for the lock.
     if session.get(StoredFile, file.id, with_for_update=True, populate_existing=True) is None:
         raise NotFound(KIND, file_id)
     size = session.get_one(FileContent, file.sha256).size

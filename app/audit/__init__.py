@@ -1,1 +1,1 @@
-"""Writing the audit log: the event types, and how they are recorded. ``activity`` reads it."""
+"""Writing the audit log: event types, and recording events. ``activity`` reads the log."""

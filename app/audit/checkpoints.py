@@ -1,8 +1,8 @@
-"""Checkpoints of the audit log: what an event was when one was made can be proved afterwards.
+"""Checkpoints of the audit log, which later prove what an event was when they were made.
 
-A checkpoint is the root of a Merkle tree over events, chained to the one before and signed. The
-events of one are named one by one, as their ids do not grow in the order in which transactions
-commit. ``jobs/checkpointing.py`` makes them, so that no request does.
+A checkpoint is the root of a Merkle tree over events, chained to the previous one and signed. It
+lists each event, as ids do not grow in the order in which transactions commit.
+``jobs/checkpointing.py`` makes checkpoints, so that requests do not have to.
 """
 
 import base64
@@ -25,16 +25,16 @@ from app.database.columns import Id, Moment, short_text
 from app.database.session import AnySelect, Base, session
 
 MAX_EVENTS = 1_000
-# The ``previous`` of the first.
+# The ``previous`` of the first checkpoint.
 NOTHING_BEFORE = "0" * 64
-# The bytes of an id, and of its leaf's hash, that are kept: those only tell which event changed.
+# The bytes kept of an id and of its leaf's hash; the hash only shows which event changed.
 _ID, _MARK = 16, 8
 _ENTRY = _ID + _MARK
 _KEY_PURPOSE = b"docket audit checkpoints 1"
 
 
 class AuditCheckpoint(Base):
-    """The events of one checkpoint, the root of their tree, and the checkpoint before."""
+    """The events of one checkpoint, the root of their tree, and the previous checkpoint."""
 
     __tablename__ = "audit_checkpoints"
 
@@ -53,11 +53,11 @@ class AuditCheckpoint(Base):
 
     @property
     def body(self) -> bytes:
-        """What is hashed and signed."""
+        """The bytes that are hashed and signed."""
         return merkle.canonical(body_json(self))
 
 
-# What a tree is made of; the reference to the tool log may be taken away (0003_audit_log.py).
+# The columns of a leaf; the reference to the tool log may be cleared later (0003_audit_log.py).
 _TABLE = AuditEvent.__table__
 LEAVES: AnySelect = select(*(one for one in _TABLE.c if one.name != "tool_invocation_log_id"))
 
@@ -75,11 +75,11 @@ def body_json(checkpoint: AuditCheckpoint) -> dict[str, Any]:
 
 
 def leaf_content(row: Row[Any]) -> bytes:
-    """The bytes of a row of ``LEAVES`` that its leaf is the hash of."""
+    """The bytes of a row of ``LEAVES`` whose hash is its leaf."""
     values = dict(row._mapping)
     values["created_at"] = iso(values["created_at"])
     if values["receipt"] is None:
-        # Only changes of bots have one.
+        # Only changes by bots have a receipt.
         del values["receipt"]
     return merkle.canonical(values)
 
@@ -91,12 +91,12 @@ class CoveredEvent:
 
 
 def packed(leaves: Iterable[tuple[str, bytes]]) -> bytes:
-    """The entries of events, given with the hashes of their leaves."""
+    """The packed entries of events, given their ids and the hashes of their leaves."""
     return b"".join(bytes.fromhex(one.replace("-", "")) + leaf[:_MARK] for one, leaf in leaves)
 
 
 def entries_of(packed_entries: bytes) -> list[CoveredEvent]:
-    """The entries; raises ValueError for bytes that are not entries."""
+    """The unpacked entries; raises ValueError for bytes that are not entries."""
     if len(packed_entries) % _ENTRY:
         raise ValueError("not entries")
     found = []
@@ -119,7 +119,7 @@ def rows_of(event_ids: Sequence[str]) -> dict[str, Row[Any]]:
 
 @lru_cache
 def private_key(secret_key: str) -> Ed25519PrivateKey:
-    """The key of an installation, which follows from its SECRET_KEY."""
+    """The key of an installation, derived from its SECRET_KEY."""
     seed = hmac.new(secret_key.encode(), _KEY_PURPOSE, hashlib.sha256).digest()
     return Ed25519PrivateKey.from_private_bytes(seed)
 
@@ -130,7 +130,7 @@ def public_key(secret_key: str) -> str:
 
 
 def sign(checkpoint: AuditCheckpoint, secret_key: str) -> None:
-    """Set the hash, the signature and the key by which it can be checked."""
+    """Set the hash, the signature and the public key that verifies it."""
     body = checkpoint.body
     checkpoint.hash = merkle.digest(body)
     checkpoint.signature = base64.b64encode(private_key(secret_key).sign(body)).decode()
@@ -138,7 +138,7 @@ def sign(checkpoint: AuditCheckpoint, secret_key: str) -> None:
 
 
 def is_signed(checkpoint: AuditCheckpoint) -> bool:
-    """Whether its signature is one by the key that it names."""
+    """Whether the signature is valid for the public key that the checkpoint names."""
     try:
         key = Ed25519PublicKey.from_public_bytes(base64.b64decode(checkpoint.public_key))
         key.verify(base64.b64decode(checkpoint.signature), checkpoint.body)
@@ -153,7 +153,7 @@ def newest() -> AuditCheckpoint | None:
 
 
 def published(checkpoint: AuditCheckpoint) -> dict[str, Any]:
-    """What is told of a checkpoint outside, in its event, the file and proofs."""
+    """The public form of a checkpoint, in its event, the file and proofs."""
     return {
         **body_json(checkpoint),
         "hash": checkpoint.hash,
@@ -163,7 +163,7 @@ def published(checkpoint: AuditCheckpoint) -> dict[str, Any]:
 
 
 def proof_of(event_id: str) -> dict[str, Any] | None:
-    """The proof that a checkpoint has an event as it is; None if no checkpoint has it yet."""
+    """The proof that a checkpoint contains an event unchanged; None before it has a checkpoint."""
     found = _with_event(event_id)
     if found is None:
         return None
@@ -181,7 +181,7 @@ def proof_of(event_id: str) -> dict[str, Any] | None:
 
 
 def _with_event(event_id: str) -> tuple[AuditCheckpoint, list[str]] | None:
-    """The checkpoint of an event, and the ids of all its events."""
+    """The checkpoint that contains an event, and the ids of all its events."""
     sequences = session.scalars(
         select(AuditCheckpoint.sequence)
         .where(

@@ -1,4 +1,4 @@
-"""Who deleted something: a bot restores only what it deleted itself."""
+"""Checking who deleted an item: a bot may restore only its own deletions."""
 
 from typing import Literal
 

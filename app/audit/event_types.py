@@ -7,7 +7,7 @@ from app.audit import messages
 
 
 class Category(StrEnum):
-    """Whether activity feeds show an event too, or the audit log alone."""
+    """Whether activity feeds also show an event, or only the audit log."""
 
     ACTIVITY = "activity"
     AUDIT_ONLY = "audit_only"
@@ -20,19 +20,19 @@ class EventType:
     payload: tuple[str, ...]
 
 
-# The payload key of an event that undoes another: the id of that event.
+# The payload key with the id of the event that an event undoes.
 UNDO_OF = "undo_of"
 
-# The payload key of a change by which an import shows files from here; it is true or absent.
+# The payload key of an import's change that only points texts at stored files: true or absent.
 IMPORTED = "imported"
 
-# The most events that one transaction undoes. Bulk changes of tickets stay within it.
+# The most events that one transaction undoes; bulk changes of tickets stay within it.
 UNDONE_AT_ONCE = 500
 
-# The payload keys of the events about relations.
+# The payload keys of events about relations.
 RELATION = "relation_id type source_ticket_id target_ticket_id source_display_id target_display_id"
 
-# The payload keys of the events about links.
+# The payload keys of events about links.
 LINK = "link_id url title kind"
 
 
@@ -93,7 +93,7 @@ EVENTS: dict[str, EventType] = (
         ("project.created", "key name description owner_user_id"),
         ("project.deleted", "key name"),
         ("project.restored", "key name"),
-        # ``user_id`` is whose reaction it is, where a rewind changes another's.
+        # ``user_id`` is the owner of the reaction, if a rewind changes another user's reaction.
         ("comment.reacted", "comment_id reaction action user_id undo_of"),
         ("ticket.link_changed", "link_id url changes"),
         ("integration.created", "name forge bot_user_id project_ids on_merge"),
@@ -161,7 +161,7 @@ EVENTS: dict[str, EventType] = (
         ("wiki.updated", "slug changes body_changed revision_id revision_number summary"),
         ("wiki.deleted", "slug title revision_number"),
         ("wiki.restored", "slug title revision_number"),
-        # Events of personal notes are audit_only and omit the content.
+        # Events of personal notes are audit_only and have no content.
         ("sticky_note.created", "body color"),
         ("sticky_note.updated", "changes fields"),
         ("sticky_note.deleted", "body color"),
@@ -171,7 +171,7 @@ EVENTS: dict[str, EventType] = (
 )
 
 # Events that people can undo; the table in undo/service.py has the same types.
-# Reacting once more takes a reaction back, so only a rewind undoes it. A deleted file is gone.
+# Users take a reaction back by repeating it, so only a rewind undoes it. Deleted files are gone.
 REVERSIBLE = frozenset(name for name, kind in EVENTS.items() if UNDO_OF in kind.payload) - {
     "comment.reacted",
     "file.deleted",
@@ -184,7 +184,7 @@ def may_be_undone(event_type: str, by: str | None, person: str | None) -> bool:
     return event_type in REVERSIBLE and (event_type not in OWN_ONLY or by == person)
 
 
-# The part of an event type before the first dot, in words.
+# The display name of each subject, the part of an event type before the first dot.
 SUBJECTS = {
     "ticket": messages.TICKETS,
     "comment": messages.COMMENTS,

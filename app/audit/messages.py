@@ -1,4 +1,4 @@
-"""What events are about, in words."""
+"""Names of the subjects of events."""
 
 TICKETS = "Tickets"
 COMMENTS = "Comments"

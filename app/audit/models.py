@@ -15,7 +15,7 @@ def _partial(*columns: str) -> Index:
     return Index(None, *columns, sqlite_where=condition, postgresql_where=condition)
 
 
-# What a rewind looks for in the log, beside tickets: few events, so the index costs little.
+# Targets that a rewind looks up besides tickets: few events, so the index costs little.
 HAS_INDEXED_TARGET = text("target_kind IN ('wiki_page', 'sticky_note', 'label')")
 _HAS_TICKET = text("ticket_id IS NOT NULL")
 
@@ -39,7 +39,7 @@ class AuditEvent(Base):
             postgresql_where=HAS_INDEXED_TARGET,
         ),
         # Events of tickets, without the tool calls of bots, which are most events. The last two
-        # columns leave out a bot's own events without reading their rows (inbox/bot_news.py).
+        # columns exclude a bot's own events without reading their rows (inbox/bot_news.py).
         Index(
             "ix_audit_events_of_tickets",
             "created_at",
@@ -66,7 +66,7 @@ class AuditEvent(Base):
     request_id: Mapped[str | None] = mapped_column(Id)
     tool_invocation_log_id: Mapped[str | None] = mapped_column(Id)
     created_at: Mapped[int] = mapped_column(Moment)
-    # What a bot had read when it did this (``activity/receipts.py``).
+    # What the bot had read when it made this change (``activity/receipts.py``).
     receipt: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
 
 
@@ -90,7 +90,7 @@ class ToolInvocation(Base):
     duration_ms: Mapped[int]
     request_id: Mapped[str | None] = mapped_column(Id)
     created_at: Mapped[int] = mapped_column(Moment)
-    # What the client sent with the call: its trace, and the tokens and cost of its model.
+    # Sent by the client with the call: its trace, and the tokens and cost of its model.
     traceparent: Mapped[str | None] = mapped_column(short_text(55))
     usage: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
 
@@ -100,7 +100,7 @@ _ALL, _OF_TICKET = text("ticket_id IS NULL"), text("ticket_id IS NOT NULL")
 
 
 class BotUsage(Base):
-    """What a bot's calls used, as its client reported it: all of them, or those of a ticket."""
+    """The usage of a bot's calls as its client reported it, in total or for one ticket."""
 
     __tablename__ = "bot_usage"
     __table_args__ = (

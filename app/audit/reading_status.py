@@ -1,8 +1,8 @@
-"""What a receipt means: whether a bot had read what it changed.
+"""Interprets a receipt: whether a bot had read what it changed.
 
-A receipt holds versions, not texts. It is certain that something was read. That something was not
-is certain too, unless a process ended without storing what it had noted of the bot's reads, or
-another process may hold some: then it is unknown.
+A receipt holds versions, not texts. That something was read is always certain. That it was not
+read is certain unless a process ended without storing the bot's reads, or another process may
+still hold some: then the status is unknown.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from app.core.clock import iso
 
 
 class ReadStatus(StrEnum):
-    """Whether what was changed had been read."""
+    """Whether the bot had read what it changed."""
 
     READ = "read"
     # An earlier version was read.
@@ -29,7 +29,7 @@ class ReadStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class _Doubt:
-    """What a receipt cannot exclude."""
+    """Reads that a receipt cannot rule out."""
 
     known_since: int
     is_open: bool
@@ -43,7 +43,7 @@ class _Doubt:
 
 
 def receipt_json(stored: Receipt | None, ticket_id: str | None) -> dict[str, Any] | None:
-    """The receipt of an event about this ticket, or about none, as the API shows it."""
+    """The API's form of the receipt of an event, whose ticket this is, if any."""
     if stored is None:
         return None
     doubt = _Doubt(stored.get("known_since", 0), bool(stored.get("other_readers")))
@@ -97,7 +97,7 @@ def _comments_json(comments: dict[str, Any], doubt: _Doubt) -> dict[str, Any]:
 
 
 def lacks_reading(receipt: Mapping[str, Any] | None) -> bool:
-    """Whether it is certain that what was changed, or its discussion, had not been read."""
+    """Whether the bot certainly had not read what it changed, or its discussion."""
     parts = [receipt[part] for part in ("ticket", "comments", "page")] if receipt else []
     fine = (ReadStatus.READ, ReadStatus.UNKNOWN)
     return any(part is not None and part["status"] not in fine for part in parts)

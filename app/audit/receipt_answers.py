@@ -1,7 +1,7 @@
-"""What other processes had shown a bot before its change, where its receipt does not know.
+"""Answers of other processes about what they had shown a bot before its change.
 
-For each process that a receipt names a row asks for that. The process answers within a second or
-two (``accounts/answering.py``). Once all have, nothing about the receipt is unknown. The event
+A row asks each process that a receipt names. The process answers within a second or two
+(``accounts/answering.py``). Once all have answered, nothing about the receipt is unknown. The event
 itself never changes, as checkpoints cover it.
 """
 
@@ -15,21 +15,21 @@ from app.audit.receipts import MAX_NAMED_COMMENTS, Receipt
 from app.database.columns import Id
 from app.database.session import Base, Prepared, session
 
-# Changes whose answers are read at once.
+# Changes whose answers one statement reads.
 BATCH = 500
 _OPEN = text("answer IS NULL")
 
 
 class ReceiptAnswer(Base):
-    """What a process had shown the bot of a change before it; null until the process says so."""
+    """A process's answer about what it had shown a bot before a change; null until it answers."""
 
     __tablename__ = "receipt_answers"
     __table_args__ = (Index(None, "process_id", sqlite_where=_OPEN, postgresql_where=_OPEN),)
 
     event_id: Mapped[str] = mapped_column(Id, primary_key=True)
     process_id: Mapped[str] = mapped_column(Id, primary_key=True)
-    # What a receipt has, as far as it is more than was stored: ``ticket``, ``page`` and
-    # ``house_rules`` are versions, ``comments`` ids. ``unsure`` where the process cannot tell.
+    # Reads beyond those of the receipt: ``ticket``, ``page`` and ``house_rules`` are versions,
+    # ``comments`` are ids. ``unsure`` if the process cannot tell.
     answer: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
 
 
@@ -43,7 +43,7 @@ def ask(event_id: str, process_ids: Iterable[str]) -> None:
 
 
 def with_answers(rows: Iterable[tuple[str, Receipt | None]]) -> dict[str, Receipt | None]:
-    """The receipts of these events with what processes have answered; needs a unit of work."""
+    """The receipts of these events merged with the answers; needs a unit of work."""
     found = dict(rows)
     event_ids = [key for key, receipt in found.items() if receipt and receipt.get("other_readers")]
     for start in range(0, len(event_ids), BATCH):

@@ -1,11 +1,11 @@
-"""Receipts: what a bot had read when it changed something, kept with the event of the change.
+"""Receipts: what a bot had read when it changed something, stored with the event of the change.
 
-A loader that locks a row calls ``begin``, one that reads a project to write in it ``begin_in``;
-``record`` asks ``of``. ``activity/receipts.py`` knows what bots have read. Its statement reads the
-project too, so that a receipt costs no statement of its own.
+A loader that locks a row calls ``begin``, a loader that reads a project to write in it calls
+``begin_in``, and ``record`` calls ``of``. ``activity/receipts.py`` finds what bots have read. Its
+statement reads the project too, so that a receipt costs no extra statement.
 
-A receipt names the processes that may have shown its bot more than was stored by then
-(``other_readers``). ``receipt_answers.py`` has what they answer.
+A receipt names the processes that may have shown its bot more than was stored at that time
+(``other_readers``). ``receipt_answers.py`` has their answers.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,12 +18,12 @@ from app.core.actor import Actor
 from app.database.session import unit_values
 
 Receipt = dict[str, Any]
-# A receipt names the newest that were not read.
+# A receipt names this many of the newest unread comments.
 MAX_NAMED_COMMENTS = 20
 
 
 class VersionedKind(StrEnum):
-    """What has a version that is read, and the attribute with that version."""
+    """Kinds of items with a version, each with the attribute that holds it."""
 
     TICKET = "updated_at"
     PAGE = "revision_number"
@@ -31,7 +31,7 @@ class VersionedKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is about to be changed, or is new where ``kind`` is None."""
+    """The item that is about to change; if ``kind`` is None, it is new."""
 
     project_id: str | None
     kind: VersionedKind | None = None
@@ -39,7 +39,7 @@ class Subject:
     row: Any = None
     # The version before the change.
     version: int = 0
-    # In place of ``project_id``.
+    # Used instead of ``project_id``.
     project_key: str | None = None
 
 
@@ -47,13 +47,13 @@ class Subject:
 class Begun:
     subject: Subject
     receipt: Receipt
-    # A ``SeenProject``; None without one.
+    # A ``SeenProject``, or None.
     project: Any
 
 
 Builder = Callable[[Actor, Subject], Begun]
 _builders: list[Builder] = []
-# In the values of a unit of work: what was begun, by the id of its target.
+# The key in a unit of work's values: begun receipts, by the id of their target.
 _BEGUN = "receipts"
 
 
@@ -65,7 +65,7 @@ def install(builder: Builder) -> None:
 def begin(actor: Actor, kind: VersionedKind, row: Any) -> Any:
     """Note what a bot has read of a ticket or page that it is about to change.
 
-    The ``SeenProject`` of the row, if it has one and was read for this.
+    Returns the ``SeenProject`` of the row, if it has one and the receipt's statement read it.
     """
     begun = _begun(actor)
     if begun is None:
@@ -78,7 +78,7 @@ def begin(actor: Actor, kind: VersionedKind, row: Any) -> Any:
 
 
 def begin_in(actor: Actor, *, project_id: str | None = None, key: str | None = None) -> Any:
-    """Note what a bot has read that is about to write in a project, which is returned as above."""
+    """Note what a bot has read before it writes in a project; returns the project as ``begin``."""
     begun = _begun(actor)
     if begun is None:
         return None
@@ -94,12 +94,12 @@ def begin_in(actor: Actor, *, project_id: str | None = None, key: str | None = N
 def of(actor: Actor, event_type: str, key: str | None, project_id: str | None) -> Receipt | None:
     """The receipt of an event about a target.
 
-    None where a bot changed nothing, and where there was nothing to read.
+    None if the event is no change by a bot, or if there was nothing to read.
     """
     begun = _begun(actor) if event_type in REVERSIBLE else None
     if begun is None:
         return None
-    # What is new has nothing to be read but the rules of its project.
+    # For a new item, only the house rules of its project can be read.
     rules = f"rules:{project_id}"
     if key is None or key not in begun:
         if rules not in begun:
@@ -109,7 +109,7 @@ def of(actor: Actor, event_type: str, key: str | None, project_id: str | None) -
 
 
 def begun_in_unit() -> Iterator[Begun]:
-    """What the current unit of work has begun to change."""
+    """The existing items that the current unit of work has begun to change."""
     begun: dict[str, Begun] = (unit_values() or {}).get(_BEGUN, {})
     yield from (one for one in begun.values() if one.subject.kind is not None)
 

@@ -1,4 +1,4 @@
-"""Recording events, in the transaction of the change or, for refusals, in one of their own."""
+"""Recording events, in the transaction of the change or, for refusals, in a separate one."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ from app.database.session import AfterCommitSignal, Prepared, run_write
 
 log = logging.getLogger(__name__)
 
-# The only workspace; its id is the same in every installation.
+# The id of the only workspace, the same in every installation.
 WORKSPACE_ID = "00000000-0000-7000-8000-000000000001"
 
 
@@ -32,11 +32,11 @@ class Target:
     id: str | None = None
     project_id: str | None = None
     ticket_id: str | None = None
-    # A personal note: only the audit log shows its events, whatever their type.
+    # Whether it is a personal note: only the audit log shows its events, whatever their type.
     is_personal: bool = False
     # Whether webhooks may get the event.
     may_be_forwarded: bool = True
-    # The row of the tool log that ``bot.tool_invoked`` points at.
+    # The row of the tool log that ``bot.tool_invoked`` refers to.
     tool_invocation_log_id: str | None = None
 
     @property
@@ -47,19 +47,19 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """An event that was written, as listeners get it."""
+    """A written event, as listeners receive it."""
 
     id: str
     event_type: str
     target: Target
 
 
-# Compiled once: every write runs it, and compiling costs more than running.
+# Compiled once: every write runs it, and compiling takes longer than running.
 _INSERT = Prepared(insert(cast("Table", AuditEvent.__table__)))
 
-# The event that is being undone: events recorded meanwhile name it (undo/service.py).
+# The event that is being undone: events recorded meanwhile refer to it (undo/service.py).
 undo_of: ContextVar[str | None] = ContextVar("undo_of", default=None)
-# Whether an import shows files from here: events recorded meanwhile say so, and bots are not told.
+# Whether an import points texts at stored files: events are marked, and bots are not notified.
 _shows_files: ContextVar[bool] = ContextVar("shows_files", default=False)
 # Whether recorded events go to webhooks; an import may switch that off.
 webhooks_enabled: ContextVar[bool] = ContextVar("webhooks_enabled", default=True)
@@ -79,7 +79,7 @@ def collecting() -> Iterator[list[Recorded]]:
 
 @contextmanager
 def undoing(event_id: str) -> Iterator[None]:
-    """Events recorded meanwhile name the event that they undo."""
+    """Make events recorded meanwhile refer to the event that they undo."""
     token = undo_of.set(event_id)
     try:
         yield
@@ -89,7 +89,7 @@ def undoing(event_id: str) -> Iterator[None]:
 
 @contextmanager
 def showing_files() -> Iterator[None]:
-    """Changes of texts and links recorded meanwhile are of an import, and only show its files."""
+    """Mark changes of texts and links recorded meanwhile as made to show an import's files."""
     token = _shows_files.set(True)
     try:
         yield
@@ -107,7 +107,7 @@ def forwarding_to_webhooks(is_enabled: bool) -> Iterator[None]:
         webhooks_enabled.reset(token)
 
 
-# Emitted in the process that committed an event of a ticket.
+# Emitted after a commit with a ticket's event, in the process that committed it.
 ticket_event_committed = AfterCommitSignal()
 Listener = Callable[[Recorded], None]
 _listeners: list[Listener] = []
@@ -122,7 +122,7 @@ def on_record(listener: Listener) -> None:
 def record(actor: Actor, event_type: str, target: Target, /, **payload: Any) -> str:
     """Write an event in the current transaction and return its id.
 
-    Raises ValueError for a payload key that the event type does not name.
+    Raises ValueError for a payload key that the event type does not list.
     """
     kind = EVENTS[event_type]
     unknown = payload.keys() - set(kind.payload)
@@ -168,23 +168,23 @@ def record(actor: Actor, event_type: str, target: Target, /, **payload: Any) -> 
 
 
 def record_separately(actor: Actor, event_type: str, target: Target, /, **payload: Any) -> None:
-    """Write an event about a request in a transaction of its own; never raises.
+    """Write an event about a request in a separate transaction; never raises.
 
-    On failure it logs the error and records ``audit.orphaned``.
+    On failure, logs the error and records ``audit.orphaned``.
     """
     record_in_own_transaction(event_type, lambda: record(actor, event_type, target, **payload))
 
 
 def record_in_own_transaction(event_type: str, work: Callable[[], object]) -> bool:
-    """Run work that records this event in a transaction of its own; fails like the above.
+    """Run work that records this event in a separate transaction; never raises.
 
-    Whether it was written.
+    Returns whether the event was written; handles a failure like ``record_separately``.
     """
     return write_or_record_orphan(event_type, lambda: run_write(work))
 
 
 def write_or_record_orphan(event_type: str, write: Callable[[], object]) -> bool:
-    """As ``record_in_own_transaction``, for a ``write`` that opens its own transaction."""
+    """Like ``record_in_own_transaction``, for a ``write`` that opens its own transaction."""
     try:
         write()
     except Exception:

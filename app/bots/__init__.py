@@ -1,1 +1,1 @@
-"""Bots as people manage them: their rights and their tokens."""
+"""Managing bots: their rights and their tokens."""

@@ -6,14 +6,14 @@ import orjson
 
 from app.bots import messages
 
-# Placeholders of the MCP address and of the name that a client shows.
+# Placeholders for the MCP address and for the name that a client shows.
 _ADDRESS = "ADDRESS"
 _NAME = "NAME"
 
 
 @dataclass(frozen=True, slots=True)
 class McpClient:
-    """A client, the place of its configuration, and the template of that."""
+    """A client, the place of its configuration, and the template of the configuration."""
 
     key: str
     name: str

@@ -1,4 +1,4 @@
-"""What bots and their pages say to people and to clients of the API."""
+"""Messages of bots and their pages to people and to API clients."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The pages of bots: all of them with their tokens, and which of them see a project."""
+"""The pages of bots: the list of all bots with their tokens, and the bots of a project."""
 
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -34,10 +34,10 @@ pages = Blueprint("bots_pages", __name__)
 BOTS = "/bots"
 BOTS_OF_PROJECT = "/projects/<key>/settings/bots"
 PAGE_SIZE = 200
-# By one deactivation; each writes an event of its own.
+# The limit per deactivation; each ticket writes an event.
 MAX_UNASSIGNED_TICKETS = 500
 
-# The histogram of calls: its hours, and the height of the busiest one.
+# The histogram of calls: its hours, and the height of the busiest hour.
 HOURS = 24
 HEIGHT = 20
 
@@ -84,7 +84,7 @@ def call_histograms(actor: Actor) -> dict[str, CallHistogram]:
     histograms: dict[str, CallHistogram] = {}
     for row in _CALLS.all(since=first * HOUR_MS):
         histogram = histograms.setdefault(row.bot_user_id, CallHistogram())
-        # A call that arrives during this query can be of the next hour.
+        # A call that arrives during this query can fall into the next hour.
         histogram.hours[min(row.hour, last) - first] += row.calls
         histogram.errors += row.errors
     return histograms
@@ -100,7 +100,7 @@ def index() -> Response:
             pause = service.current_pause(actor())
             histograms = call_histograms(actor())
     except InvalidField:
-        # The cursor is broken: start at the first page.
+        # The cursor is invalid: start at the first page.
         return go(BOTS)
     return page(
         "bots/index.html",
@@ -114,7 +114,7 @@ def index() -> Response:
     )
 
 
-# Below the list this address would hide a bot of that name.
+# Not /bots/new, which would hide the page of a bot with that name.
 @pages.get("/new-bot")
 def new() -> Response:
     return _show_form(Form())
@@ -142,7 +142,7 @@ def _show_token(issued: IssuedBot) -> Response:
 
 
 def create_from_form() -> tuple[Form, IssuedBot | None]:
-    """Create the bot of this request's form; None where the form is refused."""
+    """Create the bot of this request's form; None if the form is refused."""
     form = load_form(BotCreate)
     load_allowlist(form)
     issued: list[IssuedBot] = []
@@ -204,7 +204,7 @@ def switch() -> Response:
     elif action == "resume":
         write(service.resume_bots)
     if is_htmx():
-        # The strip above any page sends this, and the page stays.
+        # The banner on any page sends this, so reload that page.
         return Response(status=204, headers={"HX-Refresh": "true"})
     return go(BOTS)
 
@@ -218,7 +218,7 @@ def change(bot_id: str) -> Response:
         issued: IssuedBot = write(lambda person: service.rotate_token(person, bot_id))
         return _show_token(issued)
     if action == "revoke":
-        # A bot without a token is what the person asked for.
+        # If the bot has no token, the result is already what the person wants.
         with suppress(Conflict):
             write(lambda person: service.revoke_token(person, bot_id))
     elif action in ("pause", "resume"):
@@ -253,7 +253,7 @@ def release_ticket(bot_id: str) -> Response:
 @operation(Access.HUMAN)
 def unassign(actor: Actor, bot_id: str, ticket_id: str) -> None:
     """Unassign a ticket, unless another user holds it; raises NotFound or Gone."""
-    # An update without fields locks the ticket, so that its assignee stays as read.
+    # An update without fields locks the ticket, so that its assignee cannot change.
     ticket: Ticket = tickets_service.update_ticket(actor, ticket_id)
     if ticket.assignee_user_id == as_uuid(bot_id):
         tickets_service.update_ticket(actor, ticket_id, assignee_user_id=None)
@@ -292,7 +292,7 @@ def change_in_project(key: str) -> Response:
 
 
 def _show_in_project(project: SeenProject, form: Form) -> Response:
-    """The bots whose allowlist admits the project, and the active ones that can be let in."""
+    """The bots whose allowlist admits the project, and the active bots that can be added."""
     with reading():
         bots = service.list_bots(actor(), limit=PAGE_SIZE, cursor=None).data
     bots.sort(key=lambda bot: (not bot["is_active"], bot["display_name"].casefold()))

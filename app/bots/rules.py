@@ -13,7 +13,7 @@ MAX_RATE = 1_000_000
 
 
 def may_do(username: str, mode: str, project_keys: Sequence[str], *, global_wiki: bool) -> str:
-    """What a bot may do, in two sentences; no keys mean every project."""
+    """What a bot may do, in two sentences; without keys, in every project."""
     writes = mode == BotMode.WRITE
     return messages.may_do(
         username, project_keys, writes=writes, edits_global_wiki=writes and global_wiki
@@ -21,7 +21,7 @@ def may_do(username: str, mode: str, project_keys: Sequence[str], *, global_wiki
 
 
 def keys_of(project_ids: Iterable[str], projects: Iterable[dict[str, Any]]) -> list[str]:
-    """The keys of an allowlist, by the JSON of the live projects; deleted ones stay listed."""
+    """The keys of an allowlist, given the JSON of live projects; deleted projects stay listed."""
     keys = {project["id"]: project["key"] for project in projects}
     return [keys.get(project_id, messages.DELETED_PROJECT) for project_id in project_ids]
 
@@ -37,7 +37,7 @@ def check_rate(value: int) -> None:
 
 
 def new_allowlist(user: User, project_ids: list[str]) -> list[str]:
-    """The allowlist of a PATCH, checked; the current one, where only the order differs."""
+    """The checked allowlist of a PATCH; the current one if only the order differs."""
     current = user.project_ids or []
     new = listed_projects(project_ids, already=current)
     return current if set(new) == set(current) else new

@@ -25,7 +25,7 @@ from app.database.session import session
 from app.database.versions import apply_changes
 from app.projects import loaders
 
-# The API's names of columns that have other names.
+# Columns whose name in the API differs.
 COLUMNS = {"mode": "bot_mode"}
 API_NAMES = {column: name for name, column in COLUMNS.items()}
 
@@ -47,7 +47,7 @@ class IssuedBot:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Since when bots are paused, in milliseconds, and by whom (None: from the command line)."""
+    """When bots were paused (ms), and by whom (None: from the command line)."""
 
     since: int
     by: UserSummary | None
@@ -67,13 +67,13 @@ def current_pause(actor: Actor) -> Pause | None:
 
 @operation(Access.HUMAN)
 def pause_bots(actor: Actor) -> None:
-    """Refuse every bot's writes; not an error if they are paused."""
+    """Refuse every bot's writes; no error if they are already paused."""
     _set_pause(actor, now_ms(), "workspace.bots_paused")
 
 
 @operation(Access.HUMAN)
 def resume_bots(actor: Actor) -> None:
-    """Let bots write again as their modes allow; not an error if they are not paused."""
+    """Let bots write again as their modes allow; no error if they are not paused."""
     _set_pause(actor, None, "workspace.bots_resumed")
 
 
@@ -185,7 +185,7 @@ def update_bot(actor: Actor, /, bot_id: str, **fields: Any) -> Bot:
     if "rate_limit_per_minute" in fields:
         rules.check_rate(fields["rate_limit_per_minute"])
     if user.is_paused and fields.get("is_paused") is False:
-        # What it created before no longer counts (tickets/runaways.py).
+        # Tickets that it created before this no longer count (tickets/runaways.py).
         user.resumed_at = now_ms()
     changed = apply_changes(
         user, {COLUMNS.get(name, name): value for name, value in fields.items()}
@@ -244,13 +244,13 @@ def delete_bot(actor: Actor, bot_id: str) -> None:
 
 @operation(Access.HUMAN)
 def rotate_token(actor: Actor, bot_id: str) -> IssuedBot:
-    """Issue a new token, also to an inactive bot; the old one, if any, is dead at once."""
+    """Issue a new token, also to an inactive bot; the old one, if any, stops working at once."""
     user = _lock(bot_id)
     old = user_refs.active_token(user)
     if old is not None:
         old.is_active = False
         old.rotated_at = now_ms()
-        # A unique index allows one active token, so this comes before the insert.
+        # A unique index allows one active token, so flush this before the insert.
         session.flush()
     token, plaintext = _issue(user)
     record(

@@ -1,4 +1,4 @@
-"""Operator commands that span domains, and what several of them share."""
+"""Operator commands that span domains, and code that several of them share."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ PAGE_SIZE = 200
 
 
 def all_rows(fetch: Callable[[str | None], Page]) -> Iterator[Any]:
-    """The rows of every page of a list; ``fetch`` gets the cursor of a page, in a unit of work."""
+    """The rows of all pages of a list; ``fetch`` gets each page's cursor, in a unit of work."""
     cursor: str | None = None
     while True:
         with reading():

@@ -22,7 +22,7 @@ from app.jobs import verifying
 from app.jobs.checkpointing import FILE, make
 
 BATCH = 500
-# Another process may commit an event after this one commits a later id, so each poll rereads these.
+# Events may commit out of the order of their ids, so each poll rereads this many ids.
 OVERLAP = 1_000
 POLL_SECONDS = 1.0
 

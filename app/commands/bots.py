@@ -109,7 +109,7 @@ def pause(name: str | None, username: str | None) -> None:
 
 
 def _person_or_system(username: str | None) -> Actor:
-    """Who changes all bots; this needs no person, so that it works where there is none."""
+    """The actor of a change of all bots: the system, unless a person is named."""
     if username is None:
         return SYSTEM
     with reading():

@@ -36,14 +36,14 @@ from app.webhooks.models import OutboxEntry, OutboxState
 SAFE_SQLITE = (3, 51, 3)
 MIN_FREE_BYTES = 500 * 1024 * 1024
 LATE_MS = 5 * MINUTE_MS
-# Addresses for documentation (RFC 5737), sent as forged client addresses.
+# Documentation addresses (RFC 5737), sent as forged client addresses.
 FORGED = "192.0.2.77"
 FORGED_BY_LOOKALIKE = "198.51.100.77"
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What was checked and its state; a remedy means a problem, or a note that needs no action."""
+    """What was checked and its state; a remedy means a problem, or only a note if ``is_note``."""
 
     subject: str
     message: str
@@ -69,7 +69,7 @@ def doctor() -> None:
         try:
             findings = list(check(settings))
         except Unavailable as error:
-            # Every check of the database fails the same way, so only the first one says so.
+            # All database checks fail in the same way, so only the first one reports the outage.
             remedy = messages.START_DATABASE
             finding = Finding("database", outage_in_words(error), remedy)
             findings = [] if is_unavailable else [finding]
@@ -100,7 +100,7 @@ def _proxies(settings: Settings) -> Iterator[Finding]:
     }
     try:
         with requests.Session() as client:
-            # Without the outgoing proxies of this machine.
+            # Ignore this machine's outgoing proxies.
             client.trust_env = False
             url = f"{settings.base_url}/healthz"
             response = client.get(url, headers=headers, timeout=5, allow_redirects=False)
@@ -141,7 +141,7 @@ def _database(settings: Settings) -> Iterator[Finding]:
         else:
             number = session.scalar(text("SHOW server_version"))
             yield Finding("database", messages.postgresql(number))
-        # Revisions are numbers of four digits.
+        # Revisions are four-digit numbers, so they compare as text.
         is_newer = version is not None and version > newest
         remedy = messages.MADE_BY_A_NEWER_RELEASE if is_newer else messages.UPGRADE
         yield Finding(
@@ -226,7 +226,7 @@ def _disk(settings: Settings) -> Iterator[Finding]:
 
 
 def _files(settings: Settings) -> Iterator[Finding]:
-    """Compare every content with its hash, in a bucket only with its size."""
+    """Check the hash of every content, or only its size in a bucket."""
     store, count, missing, damaged = store_of(settings), 0, 0, 0
     problem = store.problem()
     if problem is not None:
@@ -237,7 +237,7 @@ def _files(settings: Settings) -> Iterator[Finding]:
         count += 1
         try:
             if settings.files_url:
-                # To read all of a bucket takes long and costs money.
+                # Reading a whole bucket is slow and costs money.
                 damaged += store.size(sha256) != size
             else:
                 damaged += copying.damaged(sha256, size, store)
@@ -251,7 +251,7 @@ def _files(settings: Settings) -> Iterator[Finding]:
 
 
 def _mail(settings: Settings) -> Iterator[Finding]:
-    """Log in to the mail server, and send nothing."""
+    """Log in to the mail server without sending anything."""
     if settings.smtp_url:
         problem = smtp.refusal(settings)
         server = mail_server(settings.smtp_url)
@@ -262,7 +262,7 @@ def _mail(settings: Settings) -> Iterator[Finding]:
 
 
 def _sign_on(settings: Settings) -> Iterator[Finding]:
-    """Read what the provider of single sign-on publishes."""
+    """Read the published configuration of the single sign-on provider."""
     if not settings.oidc_issuer:
         return
     message, remedy = settings.oidc_issuer, ""

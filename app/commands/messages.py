@@ -1,4 +1,4 @@
-"""What the commands of operators say."""
+"""Output of the operator commands."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""flask bots rewind: take back what a bot did in a span."""
+"""flask bots rewind: undo what a bot did in a time span."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -25,7 +25,7 @@ from app.rewind.wording import RewindSummary, kept_lines, named_subjects
 
 T = TypeVar("T")
 
-# A command counts and lists everything.
+# The command lists everything.
 ALL = sys.maxsize
 MAX_EVENTS = 100_000_000
 NAME_BATCH = 500

@@ -1,4 +1,4 @@
-"""flask rotate-secret-key, and counting the stored secrets that a key opens."""
+"""flask rotate-secret-key, and counting the stored secrets that a key decrypts."""
 
 import sys
 from contextlib import nullcontext
@@ -25,12 +25,12 @@ from app.integrations.models import Integration
 from app.webhooks import service as webhooks
 from app.webhooks.models import Webhook
 
-# One that waits for its first code is set up again.
+# A second factor that waits for its first code is not worth keeping: it is set up again.
 _ENABLED = SecondFactor.enabled_at.is_not(None)
 
 
 def lost_secrets() -> int:
-    """How many webhooks and integrations have a secret that neither configured key opens."""
+    """How many webhooks and integrations have a secret that neither configured key decrypts."""
     of_webhooks = [webhooks.SECRETS.decrypt(one) for one in session.scalars(select(Webhook))]
     of_integrations = [
         integrations.SECRETS.decrypt(one) for one in session.scalars(select(Integration))
@@ -39,13 +39,13 @@ def lost_secrets() -> int:
 
 
 def lost_second_factors() -> int:
-    """How many people have a second factor whose secret neither configured key opens."""
+    """How many people have a second factor whose secret neither configured key decrypts."""
     factors = session.scalars(select(SecondFactor).where(_ENABLED))
     return sum(second_factor.SECRETS.decrypt(one) is None for one in factors)
 
 
 def under_previous_key() -> int:
-    """How many stored secrets only SECRET_KEY_PREVIOUS opens."""
+    """How many stored secrets only SECRET_KEY_PREVIOUS decrypts."""
     of_webhooks = session.scalars(select(Webhook))
     of_integrations = session.scalars(select(Integration))
     of_people = session.scalars(select(SecondFactor).where(_ENABLED))
@@ -83,7 +83,7 @@ def _replace_key(kept_in: Path, previous: str) -> None:
 
 
 def _sign_anew() -> None:
-    """Sign all checkpoints of the audit log with the key that follows from the new SECRET_KEY."""
+    """Sign this installation's checkpoints again, with the key derived from the new SECRET_KEY."""
     secret_key = current_app.config["SECRET_KEY"]
     previous = current_app.config["SECRET_KEY_FALLBACKS"]
     own = {checkpoints.public_key(one) for one in (secret_key, *previous)}
@@ -93,7 +93,7 @@ def _sign_anew() -> None:
 
     def sign(sequence: int) -> None:
         checkpoint = session.get_one(AuditCheckpoint, sequence)
-        # What another key signed is not made to look as if this installation had done so.
+        # A checkpoint that another key signed must not appear to be signed by this installation.
         if checkpoint.public_key in own and checkpoints.is_signed(checkpoint):
             checkpoints.sign(checkpoint, secret_key)
             session.flush()
@@ -104,7 +104,7 @@ def _sign_anew() -> None:
 
 
 def _encrypt_anew(rows: Select[str], label: str, secrets: SecretColumn) -> tuple[int, int]:
-    """Encrypt the secrets of these rows anew; how many there are, and how many no key opens."""
+    """Reencrypt these rows' secrets; how many there are, and how many no key decrypts."""
     with reading():
         found = sorted(session.scalars(rows))
     lost = 0

@@ -99,7 +99,7 @@ def set_email(username: str, email: str | None, confirmed: bool) -> None:
         raise click.UsageError(messages.CONFIRMED_NEEDS_ADDRESS)
     _update(username, email=email, knows_email=confirmed)
     if confirmed:
-        # The address may be the same as before.
+        # An unchanged address is confirmed too.
         user_id = _human_id(username)
         run_write(lambda: emails.confirm(SYSTEM, user_refs.find_human(user_id)))
     click.echo(messages.email_changed(username, is_set=bool(email)))
@@ -209,7 +209,7 @@ def show(username: str | None, address: str | None) -> None:
 
 
 def _is_full(hits: int) -> bool:
-    """A row does not say what it counts; one with more than LIMIT hits is that of a /48."""
+    """Whether a row's limit is reached; rows lack their kind, but only a /48 exceeds LIMIT hits."""
     return hits == LIMIT or hits >= SITE_LIMIT
 
 

@@ -1,1 +1,1 @@
-"""The shared kernel: values, database, errors, text rules. It imports nothing else of the house."""
+"""The shared kernel: values, errors, text rules. It imports no other package of the app."""

@@ -27,18 +27,18 @@ class Actor:
     kind: ActorKind
     user_id: str | None = None
     username: str = ""
-    # Empty for an actor that no session or token identified.
+    # Empty unless a session or token identified the actor.
     display_name: str = ""
     # Bots only: the mode, the allowlist (empty: all projects), the credential.
     may_write: bool = True
     allowlist: frozenset[str] = frozenset()
     can_edit_global_wiki: bool = True
     token_id: str | None = None
-    # Bots only: whether it reads what it changes. An integration acts by what it is delivered.
+    # Bots only: whether its changes get receipts. An integration reacts to deliveries instead.
     has_receipts: bool = True
-    # Whether a person paused all bots, so that none may write. Pages tell people.
+    # Whether all bots are paused, so that none may write. Pages show this to people.
     all_bots_paused: bool = False
-    # Bots only.
+    # Bots only: whether this one is paused.
     this_bot_paused: bool = False
     # Humans only: the id and username of a bot that is paused.
     paused_bot: tuple[str, str] | None = None
@@ -138,7 +138,7 @@ class Operation(Generic[Parameters, Result]):
 def operation(
     access: Access, *, reason: str = "humans_only"
 ) -> Callable[[Callable[Concatenate[Actor, Parameters], Result]], Operation[Parameters, Result]]:
-    """Declare who may call a verb. ``reason`` tells a bot why it may not."""
+    """Declare who may call a verb. ``reason`` is the Forbidden reason that a bot gets."""
 
     def decorate(
         function: Callable[Concatenate[Actor, Parameters], Result],

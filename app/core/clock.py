@@ -1,6 +1,6 @@
 """The time of rows and events, and the form in which clients see times.
 
-Inside, a time is an integer: milliseconds since the epoch. Clients see ISO 8601 in UTC with
+Internally, a time is an integer: milliseconds since the epoch. Clients see ISO 8601 in UTC with
 milliseconds and ``Z``.
 """
 
@@ -33,5 +33,5 @@ def iso_or_none(milliseconds: int | None) -> str | None:
 
 
 def next_version(previous: int | None) -> int:
-    """The next ``updated_at`` of a row; it always grows, so versions never share an ETag."""
+    """The next ``updated_at`` of a row; always greater, so that versions never share an ETag."""
     return now_ms() if previous is None else max(now_ms(), previous + 1)

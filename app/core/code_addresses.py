@@ -1,4 +1,4 @@
-"""Addresses of pull requests, issues and commits at code hosts, and their short names."""
+"""URLs of pull requests, issues and commits at code hosts, and their short names."""
 
 import re
 from dataclasses import dataclass
@@ -6,14 +6,14 @@ from enum import StrEnum
 
 _SCHEME = "https://"
 MAX_ADDRESS_LENGTH = 300
-# Their names are short enough without the host.
+# Short names omit these hosts.
 WELL_KNOWN = frozenset({"github.com", "gitlab.com", "codeberg.org"})
 _HOST = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::[0-9]{1,5})?")
 _OWNER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _NUMBER = re.compile(r"[1-9][0-9]{0,9}")
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _SHOWN_OF_COMMIT = 7
-# The groups of GitLab may be nested.
+# GitLab groups can be nested.
 _MAX_GROUPS = 20
 
 
@@ -23,7 +23,7 @@ class CodeKind(StrEnum):
     COMMIT = "commit"
 
 
-# The part of an address before the number, the kind, and the mark in its name.
+# The URL segment before the number; the kind, and the mark in the short name.
 _KINDS = {
     "pull": (CodeKind.PULL_REQUEST, "#"),
     "pulls": (CodeKind.PULL_REQUEST, "#"),
@@ -35,17 +35,17 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class CodeAddress:
-    """What an address leads to, and its name, such as ``docket/app#5``."""
+    """The kind of target of a URL, and its short name, such as ``docket/app#5``."""
 
     kind: CodeKind
     name: str
 
 
 def read(address: str) -> CodeAddress | None:
-    """What an https address of a code host leads to; None for any other address.
+    """The target of an https URL of a code host; None for any other URL.
 
-    GitLab puts ``/-/`` behind the project. An address with a query or fragment has no short name,
-    as that leads to a part.
+    GitLab puts ``/-/`` after the project. A URL with a query or fragment has no short name, as it
+    leads to a part of the target.
     """
     if not address.startswith(_SCHEME) or len(address) > MAX_ADDRESS_LENGTH:
         return None

@@ -20,9 +20,9 @@ class DomainError(Exception):
     # The event that records this refusal, if it is audited.
     audit_event: str | None = None
     audit_payload: Details | None = None
-    # Called in the transaction of that event: whether to record it.
+    # Called in the transaction of that event; returns whether to record it.
     audit_if: Callable[[], bool] | None = None
-    # Subclasses give their constant message here, others pass one.
+    # Subclasses with a constant message set it here; others pass one.
     message: str
 
     def __init__(self, message: str | None = None, details: Details | None = None) -> None:

@@ -14,7 +14,7 @@ def etag(updated_at: int, identifier: str) -> str:
 
 
 def matches(header: str, current: str) -> bool:
-    """Whether a header with tags, or ``*``, names the current tag; ``W/`` is optional."""
+    """Whether a header with tags, or ``*``, matches the current tag; ``W/`` is optional."""
     if header.strip() == "*":
         return True
     tag = current.removeprefix("W/").strip('"')

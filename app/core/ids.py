@@ -1,6 +1,6 @@
 """Ids: monotonic UUIDv7 for every row, the patterns of ids that clients send, and the request's id.
 
-Inside, an id is a canonical lower-case string; only PostgreSQL stores it as ``uuid``.
+Internally, an id is a canonical lower-case string; only PostgreSQL stores it as ``uuid``.
 """
 
 import os
@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from app.core.clock import now_ms
 
 UUID_PATTERN = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-# Below all ids, and the id of no row.
+# Sorts below all ids; no row has it.
 NIL_ID = "00000000-0000-0000-0000-000000000000"
 DISPLAY_ID_PATTERN = re.compile(r"[A-Z][A-Z0-9]{1,9}-[0-9]{1,18}")
 
@@ -24,7 +24,7 @@ _counter = 0
 
 
 def _tick() -> tuple[int, int]:
-    """The next (millisecond, counter); it grows even if the clock stands still or steps back."""
+    """The next (millisecond, counter); grows even if the clock stops or steps back."""
     global _last_ms, _counter  # noqa: PLW0603 - the state of the process
     with _lock:
         now = now_ms()
@@ -38,7 +38,7 @@ def _tick() -> tuple[int, int]:
 
 
 def new_id() -> str:
-    """A new UUIDv7, greater than all that this process made."""
+    """A new UUIDv7, greater than any that this process has made."""
     millisecond, counter = _tick()
     tail = int.from_bytes(os.urandom(8)) >> 2
     digits = f"{millisecond:012x}7{counter:03x}{(0b10 << 62) | tail:016x}"
@@ -46,12 +46,12 @@ def new_id() -> str:
 
 
 def created_ms(identifier: str) -> int:
-    """The time of an id in milliseconds; a row's ``created_at``, so that both sort alike."""
+    """The time of an id in milliseconds; equals a row's ``created_at``, so both sort alike."""
     return int(identifier[:8] + identifier[9:13], 16)
 
 
 def next_above(identifier: str) -> str:
-    """The lowest id above this one."""
+    """The lowest id greater than this one."""
     digits = f"{int(identifier.replace('-', ''), 16) + 1:032x}"[-32:]
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
@@ -74,7 +74,7 @@ def is_display_id(text: str) -> bool:
 
 
 def key_in(display_id: str) -> str:
-    """The key of the project of a ticket, with which its display id begins."""
+    """The project key that a ticket's display id begins with."""
     return display_id.rpartition("-")[0]
 
 
@@ -84,7 +84,7 @@ request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 
 @contextmanager
 def on_behalf_of(request: str | None) -> Iterator[None]:
-    """Events recorded and lines logged meanwhile have the id of this request."""
+    """Give the id of this request to events and log lines recorded meanwhile."""
     token = request_id.set(request)
     try:
         yield

@@ -1,7 +1,7 @@
-"""Strict JSON: what two parsers could read differently is refused.
+"""Strict JSON: refuses what two parsers could read differently.
 
-Refused are bytes that are not UTF-8, NaN and Infinity, duplicate keys, lone surrogates, integers
-beyond 2**53, nesting deeper than 32.
+That is bytes that are not UTF-8, NaN and Infinity, duplicate keys, lone surrogates, integers
+beyond 2**53, and nesting deeper than 32.
 """
 
 import json
@@ -55,7 +55,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return parsed
 
 
-# Made once, as making it takes longer than most bodies.
+# Created once, as that takes longer than parsing most bodies.
 _DECODER = json.JSONDecoder(parse_int=_integer, parse_constant=_constant, object_pairs_hook=_object)
 
 

@@ -1,8 +1,8 @@
 """Lanes: where a request runs.
 
-A read of SQLite waits for nothing, so it runs on the event loop without switching threads. Code
-that may wait calls ``require``. If the current lane does not allow that, the request starts again
-in one that does. So ``require`` comes before anything that must not run twice.
+A read from SQLite does not block, so it runs on the event loop without switching threads. Code
+that may block calls ``require``. If the current lane does not allow that, the request starts again
+in a lane that does. So call ``require`` before anything that must not run twice.
 """
 
 import time
@@ -16,7 +16,7 @@ T = TypeVar("T")
 # Threads for long work, in each process.
 LONG_THREADS = 8
 
-# A URL rule whose request holds the event loop longer runs in threads for OFF_LOOP_SECONDS.
+# If a request holds the event loop longer, its URL rule runs in threads for OFF_LOOP_SECONDS.
 MAX_LOOP_SECONDS = 0.05
 OFF_LOOP_SECONDS = 60.0
 
@@ -24,11 +24,11 @@ OFF_LOOP_SECONDS = 60.0
 class Lane(IntEnum):
     """Each lane allows what the lanes before it allow."""
 
-    # The event loop, which must not wait.
+    # The event loop, which must not block.
     LOOP = 0
-    # One of THREADS threads: may wait a few seconds for the database.
+    # One of THREADS threads, which may wait a few seconds for the database.
     POOL = 1
-    # One of LONG_THREADS threads: for exports, imports and requests to other servers.
+    # One of LONG_THREADS threads, for exports, imports and requests to other servers.
     LONG = 2
 
 
@@ -40,10 +40,10 @@ class LaneRequired(BaseException):
         self.lane = lane
 
 
-# Outside the server all code may wait.
+# Outside the server all code may block.
 _lane: ContextVar[Lane] = ContextVar("lane", default=Lane.LONG)
-# The URL rule of the request on the event loop; for each rule, until when (time.monotonic) it is
-# off the loop.
+# The URL rule of the request on the event loop, and, by rule, the time (time.monotonic) until
+# which it stays off the loop.
 _rule: ContextVar[str] = ContextVar("rule", default="")
 _off_loop: dict[str, float] = {}
 
@@ -79,5 +79,5 @@ def run(lane: Lane, work: Callable[[], T]) -> T:
         _lane.reset(token)
         ended = time.monotonic()
         if lane is Lane.LOOP and ended - started > MAX_LOOP_SECONDS:
-            # Bounded, because keys are rules of the URL map.
+            # The dictionary is bounded, as its keys are rules of the URL map.
             _off_loop[_rule.get()] = ended + OFF_LOOP_SECONDS

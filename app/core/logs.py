@@ -1,4 +1,4 @@
-"""Structured logs, one JSON object per line, and what keeps secrets out of all logs.
+"""Structured logs, one JSON object per line, and the scrubbing of secrets from all logs.
 
 Secrets are bot tokens, MCP addresses, links, cookies and passwords.
 """
@@ -17,7 +17,7 @@ from app.core.ids import request_id
 SECRET_FIELDS = frozenset({"password", "token", "secret", "api_key", "private_key"})
 REDACTED = "<redacted>"
 
-# Whatever a pattern matches contains one of its hints. Most texts contain none, so no pattern runs.
+# A match always contains one of the pattern's hints. Most texts contain none and skip patterns.
 _PATTERNS = (
     (
         ("/mcp/bot/", "/password/", "/feed/", "/mail/"),
@@ -107,8 +107,8 @@ def _to_json(line: dict[str, Any]) -> str:
 def info(logger: logging.Logger, message: str, fields: dict[str, Any]) -> None:
     """Log as ``logger.info`` does with these extra fields, which must not be secret.
 
-    For the line of each request: a log record takes twice as long as the line. If the root logger
-    has another handler, it gets a record as usual.
+    Used for the line of each request, as creating a log record takes longer than writing the line.
+    If the root logger has other handlers, they get a record as usual.
     """
     if not logger.isEnabledFor(logging.INFO):
         return
@@ -140,7 +140,7 @@ def configure(level: str) -> None:
     root = logging.getLogger()
     root.handlers[:] = [JsonLinesHandler(sys.stderr)]
     root.setLevel(level)
-    # Do not look up what no line shows (the logging manual, "Optimization").
+    # Skip lookups that no line shows (the logging manual, "Optimization").
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     logging._srcfile = None
     # These log request lines, which contain credentials. Docket logs its own.

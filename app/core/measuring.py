@@ -9,7 +9,7 @@ UnitOfWork = Literal["read", "write"]
 
 
 class Measurements(Protocol):
-    """What takes measurements; times are in seconds. No call raises or waits."""
+    """A receiver of measurements; times are in seconds. No call raises or blocks."""
 
     def request(self, method: str, route: str, status: int, actor: str, took: float) -> None: ...
 
@@ -29,6 +29,6 @@ measurements: Measurements | None = None
 
 
 def use(chosen: Measurements | None) -> None:
-    """Have all measurements of this process go there."""
+    """Send all measurements of this process to ``chosen``."""
     global measurements  # noqa: PLW0603 - one for each process
     measurements = chosen

@@ -1,4 +1,4 @@
-"""What every error says that is not of one domain alone."""
+"""Messages of errors that do not belong to one domain."""
 
 # Who asks
 LOG_IN = "Log in or send an API key."

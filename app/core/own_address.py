@@ -1,4 +1,4 @@
-"""Which hosts and origins are this service's own.
+"""Which hosts and origins belong to this service.
 
 This check prevents DNS rebinding: an attacker's host name that resolves to this machine would let
 a page of the attacker act as a page of Docket.
@@ -27,7 +27,7 @@ class OwnAddress:
         return len(header) <= MAX_HOST_LENGTH and _is_host(self, header)
 
     def is_origin(self, header: str) -> bool:
-        """Whether pages of this ``Origin`` are the service's own."""
+        """Whether pages of this ``Origin`` belong to the service."""
         return len(header) <= MAX_HOST_LENGTH and _is_origin(self, header)
 
 
@@ -54,7 +54,7 @@ def _is_origin(own: OwnAddress, header: str) -> bool:
 
 
 def _parts(address: str) -> tuple[str, str, int] | None:
-    """Scheme, host and port of an address; None if it has anything else."""
+    """The scheme, host and port of an address; None if it has other parts."""
     try:
         split = urlsplit(address)
         port = split.port

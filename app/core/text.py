@@ -87,7 +87,7 @@ def normalize_newlines(value: str) -> str:
 
 
 def unique(values: Iterable[str]) -> list[str]:
-    """The values in their order, each once."""
+    """The values without duplicates, in order."""
     return list(dict.fromkeys(values))
 
 

@@ -1,7 +1,7 @@
 """Requests that wait for news.
 
-Only the server can keep a request waiting (``serving/waiting.py``): it runs the request again when
-there may be news. Elsewhere the request is answered at once.
+Only the server can keep a request waiting (``serving/waiting.py``): it reruns the request when
+there may be news. Elsewhere, the request is answered at once.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ MAX_WAIT_SECONDS = 25
 
 
 class Waiting(Enum):
-    """Whether a request may wait; if not, whether it did."""
+    """Whether a request may wait; if not, whether it has waited."""
 
     ALLOWED = auto()
     OVER = auto()
@@ -25,7 +25,7 @@ class Waiting(Enum):
 
 
 class NewsAwaited(BaseException):
-    """The request is to run again when this actor may have news, or after this many seconds.
+    """Asks to rerun the request when this actor may have news, or after this many seconds.
 
     A BaseException, so that no ``except`` stops it.
     """
@@ -39,9 +39,9 @@ _waiting: ContextVar[Waiting] = ContextVar("waiting", default=Waiting.REFUSED)
 
 
 def await_news(actor: Actor, seconds: int) -> bool:
-    """Raise NewsAwaited if the request may wait; else whether it did.
+    """Raise NewsAwaited if the request may wait; otherwise return whether it has waited.
 
-    Nothing may have been written before.
+    Call this before writing anything, as the request runs again.
     """
     if _waiting.get() is Waiting.ALLOWED:
         raise NewsAwaited(actor, seconds)

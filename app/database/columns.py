@@ -1,4 +1,4 @@
-"""What tables and statements share: types of columns, checks, and aliases of tables."""
+"""Column types, checks and table aliases that tables and statements share."""
 
 from typing import Any, TypeVar
 
@@ -36,7 +36,7 @@ Moment = BigInteger
 
 
 class Count(BigInteger):
-    """A large number that is not a time."""
+    """A large integer that is not a time."""
 
 
 def one_of(column: str, values: type[Any]) -> CheckConstraint:
@@ -55,9 +55,9 @@ def short_text(length: int = 200) -> String:
 
 
 def shared_alias(model: type[T], name: str) -> type[T]:
-    """An alias that all threads may use: its columns are there from the start.
+    """An alias that all threads may use, as its columns exist from the start.
 
-    SQLAlchemy makes them on first use, twice for two threads at once, and refuses a mix of both.
+    SQLAlchemy makes them on first use, two threads at once make them twice, and it refuses a mix.
     """
     alias = aliased(model, name=name)
     for column in inspect(model).columns:

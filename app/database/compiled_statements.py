@@ -1,7 +1,7 @@
 """Statements that SQLAlchemy compiles once and that run directly on the driver.
 
-SQLAlchemy's overhead for each run is three times what SQLite takes to answer. So code that every
-request runs uses these, in the same units of work as all other statements (``session.Prepared``).
+SQLAlchemy's overhead per run is three times the time that SQLite needs. So code in every request
+uses these, in the same units of work as all other statements (``session.Prepared``).
 """
 
 import re
@@ -31,7 +31,7 @@ Converter = Callable[[Any], Any]
 Query = Select[*tuple[Any, ...]] | CompoundSelect[*tuple[Any, ...]] | TextualSelect
 Statement = Query | Insert | Update | Delete
 
-# PostgreSQL assumes a list of this length when it plans without seeing the list.
+# PostgreSQL assumes a list of this length when it plans without knowing the list.
 PLANNED_LENGTH = 10
 
 # SQLAlchemy's placeholder for the list of an IN.
@@ -43,7 +43,7 @@ class Compiled:
     """A statement in the SQL of one database."""
 
     sql: str
-    # The parameters: their order if they are positional, the constants, and the converters.
+    # The parameters: names in order if they are positional, constants, and converters.
     names: tuple[str, ...]
     constants: dict[str, Any]
     to_driver: dict[str, Converter]
@@ -96,7 +96,7 @@ def compiled(statement: Statement, dialect: Dialect, *, planned_once: bool) -> C
         negation, name = placeholder[1] or "", placeholder[2]
         if on_sqlite:
             return f"{negation}IN (SELECT value FROM json_each(?))"  # noqa: S608 - two constants
-        # Not a join with the list: for a join, PostgreSQL reads a small table as a whole.
+        # Not a join with the list, for which PostgreSQL scans a small table completely.
         operator = "<> ALL" if negation else "= ANY"
         return f"{operator} (%({name})s::{binds[name].type.compile(dialect)}[])"
 
@@ -120,7 +120,7 @@ def compiled(statement: Statement, dialect: Dialect, *, planned_once: bool) -> C
 
 
 def _row_type(names: tuple[str, ...]) -> Callable[[Sequence[Any]], Any]:
-    """A constructor of named tuples; it is faster than ``_make``, a function of Python's."""
+    """A constructor of named tuples that is faster than ``_make``, which is Python code."""
     row: Any = namedtuple("Row", names)  # type: ignore[misc]  # names of this statement
     return partial(tuple.__new__, row)
 
@@ -134,16 +134,16 @@ def _parameter_converter(bind: BindParameter[Any], dialect: Dialect) -> Converte
 
 
 def _padded(values: list[Any]) -> list[Any]:
-    """A list, padded with its first value to PLANNED_LENGTH.
+    """The list, padded with its first value to PLANNED_LENGTH.
 
-    For a shorter list, PostgreSQL expects a better plan and makes one for each run. That takes
-    longer than the run.
+    For a shorter list, PostgreSQL expects a better plan and makes a new one for each run. Planning
+    takes longer than the run.
     """
     return [*values, *values[:1] * (PLANNED_LENGTH - len(values))]
 
 
 def run(connection: Connection, prepared: Compiled, args: dict[str, Any]) -> list[Any]:
-    """Run the statement and return its rows; raises DBAPIError as SQLAlchemy does."""
+    """Run the statement and return its rows; raises DBAPIError like SQLAlchemy."""
     driver: Any = connection.connection.dbapi_connection
     values = prepared.parameters(args)
     try:
@@ -157,22 +157,22 @@ def run(connection: Connection, prepared: Compiled, args: dict[str, Any]) -> lis
 def _execute(driver: Any, prepared: Compiled, values: Any) -> Any:
     if prepared.is_positional:
         if not driver.in_transaction:
-            # As ``connect.py`` begins a transaction that only reads.
+            # The same as ``connect.py`` does for a transaction that only reads.
             driver.execute("BEGIN")
         return driver.execute(prepared.sql, values)
     try:
         return driver.execute(prepared.sql, values, prepare=True)
     except InvalidSqlStatementName:
         if driver.info.transaction_status is not TransactionStatus.IDLE:
-            # The transaction has failed; it runs again (``failures.is_retryable``).
+            # The transaction has failed; the unit of work runs again (``failures.is_retryable``).
             raise
-        # Somebody deallocated the prepared statements. This has psycopg forget them too.
+        # The prepared statements were deallocated. This makes psycopg forget them too.
         driver.execute("DEALLOCATE ALL")
         return driver.execute(prepared.sql, values, prepare=True)
 
 
 def wrapped(connection: Connection, sql: str | None, error: Any) -> BaseException:
-    """The driver's error as SQLAlchemy's; invalidates a connection that is lost."""
+    """The driver's error as SQLAlchemy's error; invalidates a lost connection."""
     dialect = connection.dialect
     is_lost = dialect.is_disconnect(error, connection.connection.dbapi_connection, None)
     if is_lost:

@@ -19,21 +19,21 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from app.core.lanes import LONG_THREADS
 from app.database.compiled_statements import wrapped
 
-# Execution options of a connection: it writes, it only reads, its commits do not wait for the disk.
+# Execution options of a connection: it writes, only reads, or commits without waiting for the disk.
 WRITES = "docket_writes"
 READS = "docket_reads"
 ASYNC_COMMIT = "docket_async_commit"
 
-# Ids are text (``columns.Id``), so psycopg need not make UUID objects.
+# Ids are text (``columns.Id``), so psycopg does not need to make UUID objects.
 psycopg.adapters.register_loader("uuid", TextLoader)
 
-# A connection that was used more recently is not tested before its next use.
+# A connection that was used within this time is not tested before its next use.
 FRESH_SECONDS = 1.0
 # Keys of a connection's ``info``: when it was last used, and its level of synchronous commit.
 SEEN = "docket_seen"
 _SYNCHRONOUS = "docket_synchronous"
 
-# More than two units rarely read at once, and the pool needs its connections.
+# More than two units of work rarely read at once, and the pool needs its connections.
 MAX_IDLE_CONNECTIONS = 2
 _adding = threading.Lock()
 _idle: WeakKeyDictionary[Engine, list[Connection]] = WeakKeyDictionary()
@@ -44,20 +44,20 @@ SQLITE_PRAGMAS = (
     "foreign_keys=ON",
     "busy_timeout=10000",
     "journal_size_limit=67108864",
-    # In pages: 16 MB. A checkpoint writes a page once, however often it changed, and writers wait.
+    # 16 MB, in pages. Writers wait for checkpoints, which write each changed page once.
     "wal_autocheckpoint=4000",
     "cache_size=-4000",
     "temp_store=MEMORY",
     "trusted_schema=OFF",
     "cell_size_check=ON",
     "mmap_size=0",
-    # Some builds (Debian's) overwrite what is deleted with zeros. That would write free pages too:
-    # a fifth of all that creating a ticket writes.
+    # Some builds (Debian's) overwrite deleted data with zeros. That also writes free pages: a
+    # fifth of the bytes that creating a ticket writes.
     "secure_delete=FAST",
 )
 
 POSTGRES_OPTIONS = (
-    # No statement runs long enough for compilation to pay.
+    # No statement runs long enough for JIT compilation to pay off.
     "-c jit=off -c statement_timeout=15000 -c lock_timeout=5000 "
     "-c idle_in_transaction_session_timeout=30000 -c timezone=UTC"
 )
@@ -66,12 +66,12 @@ POSTGRES_OPTIONS = (
 def engine_options(*, sqlite: bool, threads: int) -> dict[str, Any]:
     """The options of ``create_engine`` for a process with this many request threads."""
     common: dict[str, Any] = {
-        # Request threads, and four for the jobs.
+        # One per request thread, and four for the jobs.
         "pool_size": threads + LONG_THREADS + 4,
         "max_overflow": 0,
-        # The last used connection has a warm cache, and probably still lives.
+        # The last used connection has a warm cache and is probably still alive.
         "pool_use_lifo": True,
-        # SQL errors must not print what clients sent: it can be secret.
+        # SQL errors must not print values from clients, which can be secret.
         "hide_parameters": True,
         "json_serializer": lambda value: orjson.dumps(value).decode(),
         "json_deserializer": orjson.loads,
@@ -108,16 +108,16 @@ def prepare(engine: Engine) -> None:
 
 
 def for_writing(connection: Connection, *, async_commit: bool = False) -> Connection:
-    """Have the connection's transactions write; ``async_commit`` as in ``transaction``."""
+    """Make the connection's transactions write; ``async_commit`` is as in ``transaction``."""
     return connection.execution_options(**{WRITES: True, ASYNC_COMMIT: async_commit})
 
 
 @contextmanager
 def read_connection(engine: Engine) -> Iterator[Connection]:
-    """A connection for reading; after an exception it goes back to the pool.
+    """A connection for reading; after an exception it returns to the pool.
 
-    The last ones are reused without the pool: its checkout and checkin would take a quarter of a
-    short request.
+    Recently used connections are reused without the pool, whose checkout and checkin would take a
+    quarter of a short request.
     """
     connection = _acquire(engine)
     try:
@@ -129,7 +129,7 @@ def read_connection(engine: Engine) -> Iterator[Connection]:
 
 
 def _for_reading(connection: Connection) -> Connection:
-    """Have the connection open no transaction on PostgreSQL until it is back in the pool.
+    """Make the connection open no transaction on PostgreSQL until it returns to the pool.
 
     At READ COMMITTED each statement has its own snapshot anyway. A transaction around reads would
     only add two round trips.
@@ -149,9 +149,9 @@ def _is_alive(engine: Engine, driver: Any, info: dict[Any, Any]) -> bool:
 
 
 def _open_sqlite(connection: sqlite3.Connection, _record: object) -> None:
-    """Switch off implicit transactions, make commits durable, and lower letters of all scripts."""
+    """Disable implicit transactions, make commits durable, and make ``lower`` handle Unicode."""
     connection.isolation_level = None
-    # SQLite's own lowers ASCII alone.
+    # SQLite's own ``lower`` only handles ASCII.
     connection.create_function("lower", 1, _lower, deterministic=True)
     for pragma in SQLITE_PRAGMAS:
         row = connection.execute(f"PRAGMA {pragma}").fetchone()
@@ -167,7 +167,7 @@ def _lower(value: object) -> str | None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    """Begin; a writer takes the write lock at once, as an upgrade from reading can fail."""
+    """Begin a transaction; a writer takes the write lock at once, as upgrading a read can fail."""
     driver: Any = connection.connection.dbapi_connection
     if driver.in_transaction:
         # A compiled statement began the transaction (compiled_statements.py).
@@ -181,14 +181,14 @@ def _begin_sqlite(connection: Connection) -> None:
 
 
 def _set_synchronous(connection: Connection, level: str) -> None:
-    """Set whether commits wait for the disk, unless the connection is set so already."""
+    """Set whether commits wait for the disk, unless the connection is already set so."""
     if connection.info.get(_SYNCHRONOUS, "FULL") != level:
         run_on_driver(connection, f"PRAGMA synchronous={level}")
         connection.info[_SYNCHRONOUS] = level
 
 
 def run_on_driver(connection: Connection, sql: str, **options: Any) -> None:
-    """Run SQL on the driver: through SQLAlchemy it takes a fourth of a short write."""
+    """Run SQL on the driver; through SQLAlchemy it would take a quarter of a short write."""
     driver: Any = connection.connection.dbapi_connection
     try:
         driver.execute(sql, **options)
@@ -197,7 +197,7 @@ def run_on_driver(connection: Connection, sql: str, **options: Any) -> None:
 
 
 def _open_postgres(driver: Any, _record: object) -> None:
-    """Have ``_begin_postgres`` begin transactions, not psycopg."""
+    """Let ``_begin_postgres`` begin transactions instead of psycopg."""
     driver.autocommit = True
 
 
@@ -246,7 +246,7 @@ def _release(engine: Engine, connection: Connection) -> None:
         return
     driver: Any = connection.connection.dbapi_connection
     if engine.dialect.name == "sqlite" and driver.in_transaction:
-        # A compiled statement began it, which SQLAlchemy's connection does not know.
+        # A compiled statement began it without SQLAlchemy's knowledge.
         driver.rollback()
     connection.info[SEEN] = time.monotonic()
     with _adding:
@@ -258,7 +258,7 @@ def _release(engine: Engine, connection: Connection) -> None:
 
 
 def _discard_all(engine: Engine) -> None:
-    """Discard the idle connections of a disposed engine: a fork must not share any."""
+    """Discard the idle connections of a disposed engine, as a fork must not share them."""
     idle = _idle[engine]
     while idle:
         connection = idle.pop()

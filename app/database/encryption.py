@@ -1,7 +1,7 @@
 """Encryption of secrets in the database: AES-256-GCM.
 
-HKDF derives the key from SECRET_KEY and a context. A sealed value is a header that names the
-SECRET_KEY, a random nonce and the ciphertext. Values of the first release have no header.
+HKDF derives the key from SECRET_KEY and a context. A sealed value is a header that identifies the
+SECRET_KEY, a random nonce, and the ciphertext. Values of the first release have no header.
 """
 
 import os
@@ -44,7 +44,7 @@ def decrypt(sealed: bytes, context: str) -> bytes:
 
 
 def decrypt_or_none(sealed: bytes, context: str) -> bytes | None:
-    """As ``decrypt``; None where that raises InvalidTag."""
+    """Like ``decrypt``, but returns None instead of raising InvalidTag."""
     try:
         return decrypt(sealed, context)
     except InvalidTag:
@@ -61,7 +61,7 @@ def is_under_previous_key(sealed: bytes, context: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SecretColumn:
-    """The column ``sealed_secret`` of a table; the context of each value has the id of its row."""
+    """The column ``sealed_secret`` of a table; each value's context contains the id of its row."""
 
     table: type[Any]
     context: str
@@ -73,9 +73,9 @@ class SecretColumn:
         return encrypt(secret, self.context_of(row_id))
 
     def decrypt(self, row: Any) -> bytes | None:
-        """The secret; None where it was encrypted under another SECRET_KEY.
+        """The secret; None if it was encrypted under another SECRET_KEY.
 
-        It does not raise, so that one such row does not stop work on the others.
+        Does not raise, so that one such row does not stop work on the others.
         """
         return decrypt_or_none(row.sealed_secret, self._context_in(row))
 
@@ -84,9 +84,9 @@ class SecretColumn:
         return is_under_previous_key(row.sealed_secret, self._context_in(row))
 
     def encrypt_anew(self, row_id: str) -> bool:
-        """Encrypt under the current SECRET_KEY; False where no known key decrypts the secret.
+        """Encrypt under the current SECRET_KEY; False if no known key decrypts the secret.
 
-        No event is recorded, as the secret stays the same. True for a row that is gone.
+        Records no event, as the secret stays the same. Returns True for a deleted row.
         """
         row = session.get(self.table, row_id, with_for_update=True)
         if row is None:

@@ -1,4 +1,4 @@
-"""What errors of the databases mean: an outage, a collision, a duplicate."""
+"""Classifying database errors: an outage, a collision, a duplicate."""
 
 import sqlite3
 
@@ -35,12 +35,12 @@ def is_outage(error: DBAPIError) -> bool:
 
 
 def _is_lost(error: DBAPIError) -> bool:
-    """Whether the connection failed, which psycopg reports without a state."""
+    """Whether the connection failed, which psycopg reports without an SQLSTATE."""
     return type(error.orig).__name__ in {"OperationalError", "ConnectionTimeout"}
 
 
 def outage_in_words(error: Unavailable) -> str:
-    """The database's own reason for an outage, for the operator of the server."""
+    """The database's reason for an outage, for the operator."""
     cause = error.__cause__
     if not isinstance(cause, DBAPIError):
         return error.message
@@ -49,12 +49,12 @@ def outage_in_words(error: Unavailable) -> str:
 
 
 # Serialization failure; deadlock; a foreign key to a row that was deleted meanwhile, which the next
-# run reports; a prepared statement that somebody deallocated (``compiled_statements.run``).
+# run reports; a prepared statement that was deallocated (``compiled_statements.run``).
 _RETRYABLE_STATES = frozenset({"40001", "40P01", "23503", "26000"})
 
 
 def is_retryable(error: Exception) -> bool:
-    """Whether PostgreSQL refused because of a collision, so that the work should run again."""
+    """Whether PostgreSQL refused because of a collision, so the work should run again."""
     state = getattr(getattr(error, "orig", None), "sqlstate", None)
     return state in _RETRYABLE_STATES
 

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True, eq=False)
 class _Entry(Generic[T]):
-    """A queued write; its thread is woken when the write is over, or to lead."""
+    """A queued write; its thread wakes when the write is done, or to lead."""
 
     item: T
     leads: bool = False
@@ -30,8 +30,8 @@ class _Entry(Generic[T]):
 class GroupCommit(Generic[T]):
     """One kind of write, grouped over the threads of this process.
 
-    ``write`` writes one item in the current transaction. It may run in any thread, so the item has
-    all that it needs of the request. ``async_commit`` is as in ``transaction``.
+    ``write`` writes one item in the current transaction. It may run in any thread, so the item must
+    contain all that it needs from the request. ``async_commit`` is as in ``transaction``.
     """
 
     def __init__(self, write: Callable[[T], object], *, async_commit: bool = False) -> None:
@@ -58,7 +58,7 @@ class GroupCommit(Generic[T]):
         if entry.outage is not None:
             raise Unavailable from entry.outage
         if not entry.is_written:
-            # The item of another thread may have failed the shared transaction.
+            # Another thread's item may have failed the shared transaction.
             run_write(lambda: self._write(item), async_commit=self._async_commit)
 
     def _lead(self) -> None:
@@ -92,7 +92,7 @@ class GroupCommit(Generic[T]):
     def _wake(
         self, taken: list[_Entry[T]], *, is_written: bool, outage: Unavailable | None
     ) -> None:
-        """Wake the threads of these entries, and the next leader if others have queued."""
+        """Wake the threads of these entries, and a new leader if others have queued."""
         with self._guard:
             self._is_led = bool(self._queue)
             if self._queue:

@@ -1,8 +1,8 @@
-"""Idempotent creates: one stored answer per (actor, key), in the transaction of the change.
+"""Idempotent creates: one stored response per (actor, key), in the transaction of the change.
 
 The record is inserted before the work, so a concurrent request with the same key waits and then
-replays. A refused request rolls its record back. An answer can contain a secret: the table has only
-a hash of the key, and the answer is sealed under the Idempotency-Key and SECRET_KEY.
+replays. A refused request rolls its record back. A response can contain a secret, so the table has
+only a hash of the key, and the response is sealed under the Idempotency-Key and SECRET_KEY.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ KEY_LENGTH = 128
 
 
 class IdempotencyRecord(Base):
-    """The answer to one create with a key, until it expires."""
+    """The stored response to one create with a key, until it expires."""
 
     __tablename__ = "idempotency_records"
     __table_args__ = (
@@ -48,7 +48,7 @@ class IdempotencyRecord(Base):
 
 @dataclass(frozen=True, slots=True)
 class StoredAnswer:
-    """The answer to a create with a key; ``headers`` are those to replay."""
+    """The response to a create with a key; ``headers`` are those to replay."""
 
     status: int
     body: bytes
@@ -57,14 +57,14 @@ class StoredAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The key is ours in this transaction; ``keep`` stores the answer."""
+    """A key claimed in the current transaction; ``keep`` stores the response."""
 
     record_id: str
     key: str
 
 
 def check_key(key: str, field: str) -> str:
-    """The key, if it is neither blank nor over 128 characters; raises InvalidField ``field``."""
+    """Return the key; raises InvalidField ``field`` if it is blank or over 128 characters."""
     if not key.strip():
         raise InvalidField(field, "blank")
     if len(key) > KEY_LENGTH:
@@ -81,7 +81,7 @@ def fingerprint(method: str, path: str, body: Any) -> str:
 def claim(
     actor_user_id: str, key: str, request_fingerprint: str, ttl_hours: int
 ) -> Claim | StoredAnswer:
-    """Claim the key for this transaction, or return the stored answer to replay.
+    """Claim the key for this transaction, or return the stored response to replay.
 
     Raises Conflict ``idempotency_mismatch`` if the key was used for another request.
     """
@@ -145,9 +145,9 @@ class _Undone(Exception):
 
 
 def judge_replay(work: Callable[[], object]) -> None:
-    """Refuse to replay the answer to a request that its actor may not make any more.
+    """Refuse to replay the response to a request that its actor may no longer make.
 
-    The work runs again and is rolled back. Raises its Forbidden and NotFound. Other errors are
+    Runs the work again and rolls it back. Raises its Forbidden and NotFound. Other errors are
     consequences of the first run.
     """
     try:
@@ -161,9 +161,9 @@ def judge_replay(work: Callable[[], object]) -> None:
 
 
 def last_expiry_under_other_keys() -> int | None:
-    """When the last answer that the current SECRET_KEY does not decrypt expires, or None.
+    """When the last response that the current SECRET_KEY does not decrypt expires, or None.
 
-    Such answers cannot be sealed again: the Idempotency-Keys for that are not stored.
+    Such responses cannot be sealed again, as the Idempotency-Keys are not stored.
     """
     expiry: int | None = session.scalar(
         select(func.max(IdempotencyRecord.expires_at)).where(
@@ -176,7 +176,7 @@ def last_expiry_under_other_keys() -> int | None:
 
 
 def keep(claimed: Claim, answer: StoredAnswer) -> None:
-    """Store the answer under a claimed key, in the transaction of the change."""
+    """Store the response under a claimed key, in the transaction of the change."""
     content = orjson.dumps({"body": answer.body.decode(), "headers": answer.headers})
     session.execute(
         update(IdempotencyRecord)

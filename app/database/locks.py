@@ -1,4 +1,4 @@
-"""Locks for what no row represents: of a transaction, and of the server on a SQLite file."""
+"""Locks without a row: of a transaction, and of the server on a SQLite file."""
 
 import fcntl
 import os
@@ -15,13 +15,13 @@ from app.database.session import is_postgresql, session
 
 
 class Lock(IntEnum):
-    """The keys of PostgreSQL's advisory locks, in one list so that all differ."""
+    """The keys of PostgreSQL advisory locks, in one list so that they differ."""
 
     MIGRATION = 7000
     FIRST_SETUP = 7001
     RELATIONS = 7002
     LAST_ACTIVE_HUMAN = 7003
-    # Together with a key of the user (accounts/credentials.py).
+    # Combined with a key of the user (accounts/credentials.py).
     CREDENTIALS = 7004
     WIKI_SLUGS = 7005
     OUTBOX = 7006
@@ -44,7 +44,7 @@ def acquire(lock: Lock) -> None:
 
 
 def database_ms() -> int:
-    """The time of a clock that all processes on this database share, for leases."""
+    """The time in milliseconds by a clock that all processes on this database share."""
     if is_postgresql():
         epoch = func.extract("epoch", func.clock_timestamp())
         return int(session.execute(select(epoch * 1000)).scalar_one())
@@ -63,7 +63,7 @@ class ServerRuns(Exception):
 def sole_use_of(database: Path | None, *, patience: float = 0.0) -> Iterator[None]:
     """Hold the lock of a SQLite file; raises ServerRuns after ``patience`` seconds.
 
-    The workers of a server share it with their parent, so it is free once the last of them ends. A
+    A server's workers share the lock with their parent, so it is free once the last of them ends. A
     database that is not a file has no such lock.
     """
     if database is None:

@@ -1,4 +1,4 @@
-"""What is said of keys of idempotency, cursors and databases."""
+"""Messages about idempotency keys, cursors and databases."""
 
 KEY_OF_ANOTHER_REQUEST = "This Idempotency-Key was used for a different request."
 KEY_OF_ANOTHER_SECRET = "The response stored for this Idempotency-Key needs a different SECRET_KEY."

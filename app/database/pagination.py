@@ -43,7 +43,7 @@ class Page:
 
     @property
     def envelope(self) -> dict[str, Any]:
-        """The collection in REST's form."""
+        """The collection in the form of REST."""
         return {
             "data": self.data,
             "page": {"next_cursor": self.next_cursor, "has_more": self.next_cursor is not None},
@@ -56,7 +56,7 @@ def opaque(content: Any) -> str:
 
 
 def content_of(text: str, max_length: int = CURSOR_LENGTH) -> Any:
-    """What ``opaque`` made a text of; raises ValueError for other texts, and longer ones."""
+    """The content of a text made by ``opaque``; raises ValueError for other or longer texts."""
     if len(text) > max_length:
         raise ValueError("too long")
     raw = text.encode("ascii")
@@ -109,9 +109,9 @@ def page(
 ) -> Page:
     """One page of ``statement`` in the order (sort, id), newest first unless ``ascending``.
 
-    ``sort`` is an integer column (a time or a position) that the statement selects under its own
-    name; it selects the id as ``id_key``. A statement that is a constant of its module comes with
-    the ``values`` of its parameters and is compiled once. Raises InvalidField for a bad cursor.
+    ``sort`` is an integer column (a time or a position) that the statement selects under the
+    column's name; it selects the id as ``id_key``. A statement with ``values`` for its parameters
+    must be a module constant and is compiled once. Raises InvalidField for a bad cursor.
     """
     after = decode(cursor, kind) if cursor is not None else None
     if after is not None and not isinstance(sort.type, BigInteger) and after.at > _MAX_INT32:
@@ -149,14 +149,14 @@ def _ordered(
     if is_continued:
         statement = statement.where(_after(sort, id_column, ascending))
     order = (sort, id_column) if ascending else (sort.desc(), id_column.desc())
-    # A constant, because PostgreSQL plans for a small page only if it sees the limit.
+    # A literal, because PostgreSQL plans for a small page only if it knows the limit.
     return statement.order_by(*order).limit(literal_column(str(limit), Integer))
 
 
 def _after(
     sort: InstrumentedAttribute[int], id_column: InstrumentedAttribute[str], ascending: bool
 ) -> ColumnElement[bool]:
-    """Rows after the cursor; the first condition alone lets an index seek."""
+    """Rows after the cursor; the first condition on its own lets an index seek."""
     at: ColumnElement[int] = bindparam("after_at", type_=sort.type)
     last: ColumnElement[str] = bindparam("after_id", type_=id_column.type)
     if ascending:

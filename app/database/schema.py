@@ -1,6 +1,6 @@
 """The database schema: upgrading it, and the revision that this release needs.
 
-migrations/env.py says how a revision runs.
+migrations/env.py runs the revisions.
 """
 
 from pathlib import Path
@@ -13,12 +13,12 @@ MIGRATIONS = Path(__file__).resolve().parent.parent.parent / "migrations"
 
 
 def upgrade() -> None:
-    """Run the revisions that the database lacks, all or none (within an application context)."""
+    """Run the missing revisions, all or none; needs an application context."""
     config: Config = current_app.extensions["migrate"].migrate.get_config()
     command.upgrade(config, "head")
 
 
 def newest_revision() -> str:
-    """The newest revision, by the numbered file names; loading Alembic's scripts takes longer."""
+    """The newest revision, from the numbered file names; loading Alembic's scripts is slower."""
     names = sorted(path.stem for path in (MIGRATIONS / "versions").glob("[0-9]*.py"))
     return names[-1].split("_", 1)[0] if names else ""

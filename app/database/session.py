@@ -45,7 +45,7 @@ from app.database.writer_lock import writer_lock
 T = TypeVar("T")
 Model = TypeVar("Model", bound="Base")
 
-# A query, and a row of one, with any columns.
+# A query and a result row, with any columns.
 AnySelect = Select[*tuple[Any, ...]]
 AnyRow = Row[*tuple[Any, ...]]
 
@@ -64,18 +64,18 @@ class Base(DeclarativeBase):
     metadata = MetaData(naming_convention=NAMING)
 
 
-# The connection of the current unit of work: one that only reads, and one that writes.
+# The connection of the current unit of work, if it only reads and if it writes.
 reader: ContextVar[Connection | None] = ContextVar("reader", default=None)
 writer: ContextVar[Connection | None] = ContextVar("writer", default=None)
-# Callbacks for after the commit, in order and each once.
+# Callbacks to run once each after the commit, in order.
 _callbacks: ContextVar[dict[Callable[[], None], None] | None] = ContextVar(
     "callbacks", default=None
 )
-# What verbs keep until the end of a unit of work that writes.
+# Values that verbs keep until the end of a writing unit of work.
 _values: ContextVar[dict[str, Any] | None] = ContextVar("values", default=None)
 
 _transactions: WeakKeyDictionary[Engine, SharedTransactions] = WeakKeyDictionary()
-# A fork can copy the locks of another thread.
+# A fork can copy locks that another thread holds.
 os.register_at_fork(after_in_child=_transactions.clear)
 
 
@@ -95,10 +95,10 @@ session = cast("Session", db.session)
 
 
 class Prepared:
-    """A statement of plain columns that is compiled once, for the paths of every request."""
+    """A statement of plain columns that is compiled once, for code in every request."""
 
     def __init__(self, statement: Statement, *, planned_once: bool = False) -> None:
-        """``planned_once`` is explained at ``compiled``; use it for lists of keys."""
+        """``planned_once`` is as in ``compiled``; use it for lists of keys."""
         self.statement = statement
         self._planned_once = planned_once
         self._compiled: dict[str, Compiled] = {}
@@ -126,13 +126,13 @@ class Prepared:
 
 
 def by_id(model: type[Model], identifier: str) -> Model | None:
-    """The row of this id; None if there is none, or if the text is not an id."""
+    """The row with this id; None if it does not exist or the text is not an id."""
     canonical = as_uuid(identifier)
     return session.get(model, canonical) if canonical is not None else None
 
 
 def by_id_or_not_found(model: type[Model], identifier: str, resource: str) -> Model:
-    """The row of this id; raises NotFound."""
+    """The row with this id; raises NotFound."""
     row = by_id(model, identifier)
     if row is None:
         raise NotFound(resource, identifier)
@@ -141,7 +141,7 @@ def by_id_or_not_found(model: type[Model], identifier: str, resource: str) -> Mo
 
 @event.listens_for(Session, "before_flush")
 def _only_writers_flush(*_: object) -> None:
-    """A reading unit of work must not write: SQLite may refuse, as its snapshot is old."""
+    """Forbid flushes in a reading unit of work: SQLite may refuse, as its snapshot is old."""
     if reader.get() is not None:
         raise RuntimeError("a reading unit of work tried to write")
 
@@ -154,7 +154,7 @@ def _only_writers_execute(state: ORMExecuteState) -> None:
 
 @contextmanager
 def _outages() -> Iterator[None]:
-    """Raise Unavailable for an outage inside."""
+    """Turn errors of an outage into Unavailable."""
     try:
         yield
     except (PoolTimeout, DBAPIError) as error:
@@ -168,8 +168,8 @@ def transaction(*, async_commit: bool = False) -> Iterator[None]:
     """A unit of work that writes: commits at its end, rolls back on any exception.
 
     With ``async_commit`` the commit does not wait for the disk: a crash of the machine may lose it,
-    a crash of this process does not. The next commit that waits writes it to the disk as well.
-    Raises Unavailable in an outage, and LaneRequired on the event loop.
+    a crash of this process does not. The next commit that waits also writes it to the disk. Raises
+    Unavailable in an outage, and LaneRequired on the event loop.
     """
     with _unit_of_work(_begin_writing(async_commit=async_commit)):
         yield
@@ -190,7 +190,7 @@ def _begin_writing(
 
 
 def _shared_transactions() -> SharedTransactions | None:
-    """Those of this process on SQLite, for requests in the POOL lane."""
+    """The shared transactions of this process; only on SQLite, for requests in the POOL lane."""
     engine = db.engine
     if current() is not Lane.POOL or engine.dialect.name != "sqlite":
         return None
@@ -200,7 +200,7 @@ def _shared_transactions() -> SharedTransactions | None:
 
 @contextmanager
 def _unit_of_work(begun: AbstractContextManager[Connection]) -> Iterator[None]:
-    """Work with the connection of ``begun``; afterwards run the callbacks."""
+    """Work with the connection of ``begun``, then run the callbacks."""
     is_session_open = db.session.registry.has() and db.session().in_transaction()
     if reader.get() is not None or writer.get() is not None or is_session_open:
         raise RuntimeError("a unit of work is open already")
@@ -230,13 +230,13 @@ def _unit_of_work(begun: AbstractContextManager[Connection]) -> Iterator[None]:
 def savepoint() -> Iterator[None]:
     """In a ``transaction``: a failure inside rolls back only this block."""
     with session.begin_nested():
-        # A session sets its savepoint on first use, which prepared statements would precede.
+        # A session sets its savepoint on first use, which may be after a prepared statement.
         session.connection()
         yield
 
 
 def after_commit(callback: Callable[[], None]) -> None:
-    """Have ``callback`` run once when the current ``transaction`` commits; never if it fails."""
+    """Run ``callback`` once after the current ``transaction`` commits; never if it fails."""
     callbacks = _callbacks.get()
     if callbacks is None:
         raise RuntimeError("nothing is being written")
@@ -244,7 +244,7 @@ def after_commit(callback: Callable[[], None]) -> None:
 
 
 def unit_values() -> dict[str, Any] | None:
-    """What verbs keep until the end of the current ``transaction``; None outside of one."""
+    """The values that verbs keep until the end of the current ``transaction``; None outside."""
     return _values.get()
 
 
@@ -256,7 +256,7 @@ def is_postgresql() -> bool:
 
 @contextmanager
 def pipeline() -> Iterator[None]:
-    """In a ``transaction``: do not wait for PostgreSQL's answer to each statement.
+    """In a ``transaction``: do not wait for PostgreSQL's response to each statement.
 
     A later statement, or the end, raises the error. Statements with rows must be ``Prepared``.
     """
@@ -275,7 +275,7 @@ def pipeline() -> Iterator[None]:
 
 
 def discard() -> None:
-    """Invalidate the connection of the current unit of work, which has failed."""
+    """Invalidate the connection of the current, failed unit of work."""
     connection = reader.get() or writer.get()
     if connection is not None and not connection.invalidated:
         connection.invalidate()
@@ -294,7 +294,7 @@ def reading() -> Iterator[None]:
         try:
             yield
         finally:
-            # First, so that the unit of work ends even if closing the session fails.
+            # Reset first, so that the unit of work ends even if closing the session fails.
             reader.reset(token)
             _end_session()
     _measure("read", started)
@@ -302,7 +302,7 @@ def reading() -> Iterator[None]:
 
 @contextmanager
 def between_snapshots() -> Iterator[None]:
-    """In a ``reading``: other units of work may open inside; afterwards the snapshot is new."""
+    """In a ``reading``: allow other units of work inside; afterwards the snapshot is new."""
     connection = reader.get()
     if connection is None:
         raise RuntimeError("nothing is being read")
@@ -324,7 +324,7 @@ def _measure(kind: measuring.UnitOfWork, started: float) -> None:
 
 
 def _end_session() -> None:
-    """Close the session, if there is one; one that fails to close is replaced.
+    """Close the session, if there is one, or replace it if closing fails.
 
     Its objects stay readable for the rest of the request.
     """
@@ -340,10 +340,10 @@ def _end_session() -> None:
 def run_write(work: Callable[[], T], *, async_commit: bool = False) -> T:
     """Run ``work`` in a ``transaction``, and again after a collision, up to ATTEMPTS times.
 
-    A collision is an error of PostgreSQL (``failures.is_retryable``) or a StaleDataError, as the
-    row changed after it was read. Requests on SQLite share a transaction with others that wait;
-    if that is lost, ``work`` runs again alone. It must have no effect outside the database.
-    After the last collision it raises Unavailable, or the IntegrityError of a foreign key.
+    A collision is a PostgreSQL error (``failures.is_retryable``) or a StaleDataError: the row
+    changed after it was read. Requests on SQLite share a transaction with others that wait; if it
+    fails, ``work`` runs again alone. ``work`` must have no effect outside the database.
+    After the last collision, raises Unavailable, or the IntegrityError of a foreign key.
     """
     shared = None if async_commit else _shared_transactions()
     if shared is not None:
@@ -384,7 +384,7 @@ class AfterCommitSignal:
         self._listeners: list[Callable[[], None]] = []
 
     def listen(self, listener: Callable[[], None]) -> None:
-        """Add a listener, which must not wait."""
+        """Add a listener, which must not block."""
         self._listeners.append(listener)
 
     def forget(self, listener: Callable[[], None]) -> None:
@@ -396,5 +396,5 @@ class AfterCommitSignal:
             listener()
 
     def emit_after_commit(self) -> None:
-        """Emit when the current transaction has committed; not if it fails."""
+        """Emit after the current transaction commits; not if it fails."""
         after_commit(self.emit)

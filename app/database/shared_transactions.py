@@ -1,11 +1,11 @@
 """Shared transactions of SQLite: threads that wait for the writer commit together.
 
-A commit waits for the disk and writes a page of each index, however many units of work are in it.
-So a thread whose work is done hands its open transaction to the next thread that waits. The last
-one commits, and each continues once its own work is on disk. No thread waits for a timer.
+A commit waits for the disk and writes a page of each index, however many units of work it has.
+So a thread whose work is done hands its open transaction to the next waiting thread. The last one
+commits, and each continues once its own work is on disk. No thread waits for a timer.
 
-A member sees what earlier members wrote. So nobody answers before the commit, not even an error,
-and all whose transaction was lost run again.
+A member sees what earlier members wrote. So no member responds before the commit, not even with
+an error. If the transaction fails, all members run again.
 """
 
 import sys
@@ -23,13 +23,13 @@ from app.core.errors import Unavailable
 from app.database.connect import run_on_driver
 from app.database.writer_lock import LOCK_SECONDS
 
-# A transaction with this many members, or this old, is handed to nobody: other processes wait.
+# A transaction with this many members, or this old, is not handed on, as other processes wait.
 MAX_MEMBERS = 8
 MAX_AGE_SECONDS = 0.02
 
 
 class SharedTransactionFailed(Exception):
-    """The work was rolled back with that of others, or failed because of it: it must run again."""
+    """The work was rolled back with the work of others, or failed because of it: run it again."""
 
 
 @dataclass(slots=True, eq=False)
@@ -63,14 +63,14 @@ class _Transaction:
 
 @dataclass(slots=True, eq=False)
 class _Waiter:
-    """A thread that waits, to receive a transaction or to open one."""
+    """A thread that waits to receive a transaction or to open one."""
 
     woken: threading.Event = field(default_factory=threading.Event)
     received: _Transaction | None = None
 
 
 class SharedTransactions:
-    """The writing transactions of one process, which ``begin`` opens."""
+    """The writing transactions of one process; ``begin`` opens one."""
 
     def __init__(self, begin: Callable[..., AbstractContextManager[Connection]]) -> None:
         self._begin = begin
@@ -82,7 +82,7 @@ class SharedTransactions:
     def member(self) -> Iterator[Connection]:
         """Work in a transaction that others may share; returns once it is committed.
 
-        An exception inside rolls back this work only. Raises Unavailable, and
+        An exception inside rolls back only this work. Raises Unavailable, and
         SharedTransactionFailed.
         """
         transaction = self._enter()
@@ -136,8 +136,8 @@ class SharedTransactions:
         try:
             transaction.commit()
         except Exception:
-            # Now, because whoever handles the error may write. Where several shared it, each runs
-            # again alone.
+            # Roll back now, as the error's handler may write. If several threads shared the
+            # transaction, each runs again alone.
             self._roll_back(transaction)
             if transaction.members == 1 or transaction.is_committed:
                 raise
@@ -145,7 +145,7 @@ class SharedTransactions:
             self._end(transaction)
 
     def _revert(self, transaction: _Transaction, *, is_first: bool) -> None:
-        """Roll back the work of this thread, in an ``except``."""
+        """Roll back the work of this thread; call it in an ``except``."""
         if is_first:
             try:
                 transaction.exit_stack.__exit__(*sys.exc_info())
@@ -156,14 +156,14 @@ class SharedTransactions:
             run_on_driver(transaction.connection, "ROLLBACK TO member")
             run_on_driver(transaction.connection, "RELEASE member")
         except Exception:
-            # SQLite rolled back the whole transaction, as for a full disk.
+            # SQLite has rolled back the whole transaction, for example because of a full disk.
             self._roll_back(transaction)
             self._end(transaction)
         else:
             self._leave(transaction)
 
     def _roll_back(self, transaction: _Transaction) -> None:
-        """Roll back a failed transaction, in an ``except``; the work of the others runs again."""
+        """Roll back a failed transaction; call it in an ``except``. The others run again."""
         with suppress(Exception):
             transaction.exit_stack.__exit__(*sys.exc_info())
 

@@ -27,7 +27,7 @@ def _position_in_sqlite(element: Position, compiler: SQLCompiler, **options: Any
 
 
 class JsonRows(FunctionElement[Any]):
-    """A JSON list with a list of these columns for each row; without rows null or empty."""
+    """A JSON list with a list of these columns for each row; null or empty without rows."""
 
     type: TypeEngine[Any] = Text()
     inherit_cache = True
@@ -44,7 +44,7 @@ def _on_postgresql(element: JsonRows, compiler: SQLCompiler, **options: Any) -> 
 
 
 class ClockMicros(FunctionElement[Any]):
-    """The time in microseconds by the clock of PostgreSQL; null on SQLite, which has none."""
+    """The time in microseconds by PostgreSQL's clock; null on SQLite, which has none."""
 
     type: TypeEngine[Any] = BigInteger()
     inherit_cache = True
@@ -77,7 +77,7 @@ def _behind_a_plus(element: Unindexed, compiler: SQLCompiler, **options: Any) ->
 
 
 class Beginning(FunctionElement[str]):
-    """``Beginning(text, length)``: the first ``length`` characters, which is most texts whole."""
+    """``Beginning(text, length)``: the first ``length`` characters; most texts are no longer."""
 
     inherit_cache = True
     type = Text()
@@ -99,8 +99,8 @@ def _in_sqlite(element: Beginning, compiler: SQLCompiler, **options: Any) -> str
 def _in_sql(
     element: Beginning, compiler: SQLCompiler, in_bytes: str, options: dict[str, Any]
 ) -> str:
-    # A text with no more bytes than that needs no count of its characters, which takes up to three
-    # times as long as reading it.
+    # If the bytes are no more than ``length``, skip counting characters, which takes up to three
+    # times as long as reading the text.
     text, length = (compiler.process(clause, **options) for clause in element.clauses)
     size = in_bytes.format(text=text)
     return f"CASE WHEN {size} <= {length} THEN {text} ELSE substr({text}, 1, {length}) END"

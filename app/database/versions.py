@@ -1,7 +1,7 @@
 """Changing a versioned row: its fields and its ``updated_at`` change together.
 
 The ORM's UPDATE compares the version that was read. If the row has changed, it raises
-StaleDataError and the unit of work runs again, so no update is lost.
+StaleDataError and the unit of work runs again, so that no update is lost.
 """
 
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ def duplicate_is_conflict(field: str, message: str) -> Iterator[None]:
 
 
 def add_versioned(model: type[Model], **columns: Any) -> Model:
-    """Add a row with a new id, whose time is also the row's ``created_at`` and first version."""
+    """Add a row with a new id; its ``created_at`` and first version are the time of the id."""
     identifier = ids.new_id()
     created_at = ids.created_ms(identifier)
     row = model(id=identifier, created_at=created_at, updated_at=created_at, **columns)

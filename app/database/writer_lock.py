@@ -13,18 +13,18 @@ from app.core.errors import Unavailable
 from app.core.lanes import Lane, require
 
 LOCK_SECONDS = 10.0
-# Between two attempts to lock a file.
+# The wait between two attempts to lock a file.
 LOCK_NAP_SECONDS = 0.0001
 
 
 class WriterLock:
-    """Admits one writer at a time, its checkpoint included.
+    """Admits one writer at a time, including its checkpoint.
 
-    SQLite before 3.51.3 can lose committed data when a checkpoint meets a write (the WAL-reset
+    SQLite before 3.51.3 can lose committed data when a checkpoint overlaps a write (the WAL-reset
     bug). Commits checkpoint inside this lock, so the two never overlap.
 
-    One thread of a process at a time waits for the file, and first in a queue. So a process that
-    writes all the time does not overtake those that wait.
+    Only one thread of a process at a time waits for the file, and it takes the lock of the queue
+    first. So a process that writes all the time does not overtake those that wait.
     """
 
     def __init__(self, path: str) -> None:
@@ -34,7 +34,7 @@ class WriterLock:
 
     @contextmanager
     def locked(self, deadline: float | None = None) -> Iterator[None]:
-        """Hold the lock; raises Unavailable after this ``time.monotonic``, or ten seconds."""
+        """Hold the lock; raises Unavailable after ``deadline`` (monotonic time) or ten seconds."""
         deadline = deadline or time.monotonic() + LOCK_SECONDS
         if not self._thread.acquire(timeout=max(0.0, deadline - time.monotonic())):
             raise Unavailable
@@ -49,12 +49,12 @@ class WriterLock:
             self._thread.release()
 
     def close(self) -> None:
-        """Close the files; locks that other processes hold stay."""
+        """Close the files; locks of other processes stay."""
         os.close(self._queue)
         os.close(self._write)
 
     def _lock_free_file(self) -> bool:
-        """Lock the file, unless another process holds it or waits for it."""
+        """Lock the file, unless another process holds the lock or waits for it."""
         if not _try_lock(self._queue):
             return False
         try:
@@ -95,7 +95,7 @@ _locks_guard = threading.Lock()
 
 
 def _forget_locks() -> None:
-    """After a fork: open files anew, because inherited ones share the locks of the parent."""
+    """After a fork: reopen the files, as inherited ones share the locks of the parent."""
     global _locks_guard  # noqa: PLW0603 - a thread of the parent may hold it
     _locks_guard = threading.Lock()
     for lock in _locks.values():
@@ -108,7 +108,7 @@ os.register_at_fork(after_in_child=_forget_locks)
 
 @contextmanager
 def writer_lock(engine: Engine, deadline: float | None = None) -> Iterator[None]:
-    """Hold the writer lock of a SQLite file; PostgreSQL, with locks on rows, needs none."""
+    """Hold the writer lock of a SQLite file; PostgreSQL has row locks and needs none."""
     require(Lane.POOL)
     if engine.dialect.name != "sqlite" or not engine.url.database:
         yield

@@ -1,1 +1,1 @@
-"""Exporting data: a dump to restore from, and Markdown to read."""
+"""Exporting data: a dump for restoring, and Markdown for reading."""

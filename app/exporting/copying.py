@@ -1,6 +1,6 @@
 """Copying every row of one database into another of the same schema, parents first.
 
-A row may refer to a later row of its own table, so such references are written last.
+A row may refer to a later row of the same table, so such references are written last.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -13,7 +13,7 @@ from app.database.session import Base
 from app.search.documents import SearchDocument
 
 BATCH = 500
-# The search index is built again, as it refers to row numbers of one database.
+# The search index is rebuilt, as it refers to row numbers of one database.
 LEFT_OUT = frozenset({SearchDocument.__tablename__})
 
 
@@ -28,7 +28,7 @@ def count(connection: Connection, table: Table) -> int:
 def copy_table(
     source: Connection, target: Connection, table: Table, done: Callable[[int], object]
 ) -> int:
-    """Copy the rows of a table and return their number; ``done`` gets that of each batch."""
+    """Copy the rows of a table and return their number; ``done`` gets the number per batch."""
     rows = source.execution_options(yield_per=BATCH).execute(
         select(table).order_by(*table.primary_key.columns)
     )
@@ -41,7 +41,7 @@ def store_rows(
     rows: Iterable[dict[str, Any]],
     done: Callable[[int], object],
 ) -> int:
-    """Insert rows and return their number; ``done`` gets that of each batch."""
+    """Insert rows and return their number; ``done`` gets the number per batch."""
     self_references = [column for column in table.columns if _refers_to_own_table(column, table)]
     references: dict[str, list[dict[str, Any]]] = {column.name: [] for column in self_references}
     stored = 0

@@ -54,7 +54,7 @@ DATA = "data"
 FILES = "files"
 BATCH = 500
 
-# Short-lived rows of one running installation, and passkeys, which work at its address alone.
+# Short-lived rows of a running installation, and passkeys, which only work at its address.
 TRANSIENT = frozenset(
     model.__tablename__
     for model in (
@@ -83,12 +83,12 @@ def data_name(table: Table) -> str:
 
 
 def key_mark(secret_key: str) -> str:
-    """Identifies the SECRET_KEY that encrypts the stored secrets, without revealing it."""
+    """A mark of the SECRET_KEY that encrypts the stored secrets; does not reveal the key."""
     return hmac.new(secret_key.encode(), FORMAT.encode(), hashlib.sha256).hexdigest()[:16]
 
 
 def line_of(table: Table, row: Mapping[str, Any]) -> bytes:
-    """A row as a line of JSON: columns in their order, times as ISO 8601, bytes as base64."""
+    """A row as a line of JSON: columns in table order, times as ISO 8601, bytes as base64."""
     values = {str(column.name): _encoded(column, row[column.name]) for column in table.columns}
     return orjson.dumps(values, option=orjson.OPT_APPEND_NEWLINE)
 
@@ -105,7 +105,7 @@ def _encoded(column: Column[Any], value: Any) -> Any:
 
 @dataclass(slots=True)
 class Folder:
-    """The folder being written, with the digest of each file in it."""
+    """The folder that is being written, and the digest of each file in it."""
 
     path: Path
     digests: dict[str, str] = field(default_factory=dict)
@@ -117,7 +117,7 @@ class Folder:
         self.digests[name] = hashlib.sha256(content).hexdigest()
 
     def write_contents(self, connection: Connection, source: Store) -> list[str]:
-        """Write the contents of files under their hashes; those that are missing or damaged."""
+        """Write file contents under their hashes; returns those that are missing or damaged."""
         statement = select(FileContent.sha256).order_by(FileContent.sha256)
         contents = list(connection.scalars(statement))
         if not contents:
@@ -144,7 +144,7 @@ def snapshot() -> Iterator[Connection]:
 def write_data(
     connection: Connection, folder: Folder, done: Callable[[int], object]
 ) -> dict[str, int]:
-    """Write the rows of every table in the order of their keys; the row count of each table."""
+    """Write the rows of every table in key order; returns the row count of each table."""
     return {str(table.name): _write_table(connection, folder, table, done) for table in exported()}
 
 
@@ -169,7 +169,7 @@ def _write_table(
 
 
 def _bytewise(connection: Connection, table: Table) -> Iterator[ColumnElement[Any]]:
-    """The columns of the key; text sorts by bytes on both databases, whatever the locale."""
+    """The key columns; text sorts by bytes on both databases, whatever the locale."""
     for column in table.primary_key.columns:
         is_text = isinstance(column.type, String) and not isinstance(column.type, Id)
         if is_text and connection.dialect.name == "postgresql":
@@ -179,7 +179,7 @@ def _bytewise(connection: Connection, table: Table) -> Iterator[ColumnElement[An
 
 
 def write_manifest(folder: Folder, counts: dict[str, int], revision: str, secret_key: str) -> None:
-    """Write the manifest, which makes the export complete; equal data gives equal bytes."""
+    """Write the manifest, which completes the export; equal data gives equal bytes."""
     manifest = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -190,12 +190,12 @@ def write_manifest(folder: Folder, counts: dict[str, int], revision: str, secret
     }
     options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
     (folder.path / MANIFEST).write_bytes(orjson.dumps(manifest, option=options))
-    # One sync for all files: thousands of single ones would take minutes.
+    # One sync for all files: thousands of separate syncs would take minutes.
     os.sync()
 
 
 def row_of(table: Table, line: bytes) -> dict[str, Any]:
-    """The row that ``line_of`` wrote; columns added after the export get their default.
+    """Read a row that ``line_of`` wrote; columns added after the export get their default.
 
     Raises ValueError for a line that is not a row of this table.
     """
@@ -249,9 +249,9 @@ class Export:
 
 
 def open_export(folder: Path, revision: str) -> Export:
-    """The export in a folder; raises ClickException if it is not one, incomplete or changed.
+    """Open the export in a folder; raises ClickException if it is none, incomplete or changed.
 
-    ``revision`` is the schema of this release: an export of a later one is refused.
+    ``revision`` is this release's schema; an export of a later schema is refused.
     """
     try:
         manifest = orjson.loads((folder / MANIFEST).read_bytes())

@@ -1,4 +1,4 @@
-"""The Markdown files of an export: what is live, for people to read. Nothing restores from them."""
+"""The Markdown files of an export: live items for people to read, not for restoring."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -28,7 +28,7 @@ from app.wiki.models import WikiPage
 Row = dict[str, Any]
 # The path of a file, and its content.
 File = tuple[str, bytes]
-# Opens a unit of work. None is open while a file is handed out, so a reader may be slow.
+# Opens a unit of work. None is open while a file is yielded, so the consumer may be slow.
 Reading = Callable[[], AbstractContextManager[Connection]]
 
 # Rows per unit of work; a wiki page may be a megabyte.
@@ -39,7 +39,7 @@ TICKETS, PAGES, NOTES = 50, 10, 200
 class ExportScope:
     """All projects or one, and the personal notes of everyone or of one user.
 
-    One project comes without global pages and personal notes.
+    A single project is exported without global pages and personal notes.
     """
 
     project_id: str | None = None
@@ -59,7 +59,7 @@ class ExportScope:
 
 @dataclass(slots=True)
 class Names:
-    """Names by id; of tickets only those that the current rows refer to."""
+    """Names by id; for tickets, only those that the current rows refer to."""
 
     users: dict[str, str]
     projects: dict[str, str]
@@ -93,7 +93,7 @@ def _in_batches(
             statement = select(table).where(table.c.id > after, *conditions)
             result = connection.execute(statement.order_by(table.c.id).limit(limit))
             rows = [dict(row) for row in result.mappings()]
-            # The names are read again for each batch, as rows may refer to new ones.
+            # Read the names again for each batch, as rows may refer to new ones.
             batch = write(connection, _all_names(connection), rows) if rows else []
         yield from batch
         if len(rows) < limit:
@@ -124,7 +124,7 @@ def _load_ticket_names(connection: Connection, names: Names, ticket_ids: set[str
 
 
 def _document(fields: dict[str, Any], body: str) -> bytes:
-    """Front matter, one JSON value a line, and the text unchanged."""
+    """Front matter with one JSON value per line, then the unchanged text."""
     lines = [f"{name}: {orjson.dumps(value).decode()}\n" for name, value in fields.items()]
     return f"---\n{''.join(lines)}---\n\n{body}".encode()
 
@@ -214,7 +214,7 @@ def _grouped(
     owner_ids: list[str],
     *conditions: ColumnElement[bool],
 ) -> dict[str, list[Row]]:
-    """The rows of each of these tickets or comments, which ``column`` refers to."""
+    """The rows of each owner (ticket or comment), which ``column`` refers to."""
     table: Table = model.__table__
     statement = select(table).where(column.in_(owner_ids), *conditions)
     result = connection.execute(statement.order_by(*table.primary_key.columns))

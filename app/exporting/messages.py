@@ -1,4 +1,4 @@
-"""What is wrong with an export, and what stands beside exported Markdown."""
+"""Messages about invalid exports, and the README of exported Markdown."""
 
 # An export that cannot be read
 NOT_AN_OBJECT = "it is not a JSON object"

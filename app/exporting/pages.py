@@ -1,4 +1,4 @@
-"""The export page: all that one person may see, as a zip of files that streams while it is made."""
+"""The export page: everything that a person may see, as a zip file streamed while it is made."""
 
 import io
 import re
@@ -26,19 +26,19 @@ from app.web.downloads import streamed
 from app.web.guard import actor
 from app.web.render import page
 
-# The name of a file in the archive, and its content in pieces.
+# The name of a file in the archive, and its content in chunks.
 Part = tuple[str, Iterable[bytes]]
 
-# Bytes that are sent at once, at least.
+# The minimum number of bytes per chunk.
 PIECE = 64 * 1024
 READABLE = 0o644
-# Characters that some file systems do not take as part of a name.
+# Characters that some file systems do not allow in a name.
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f\\:*?"<>|]')
 _ONLY_DOTS = re.compile(r"\.*\Z")
 
 # Events per unit of work.
 EVENTS = 200
-# Another file follows, as few tools open larger ones.
+# Larger event data continues in another file, as few tools open larger files.
 MAX_EVENT_FILE_BYTES = 64 * 1024 * 1024
 
 
@@ -61,7 +61,7 @@ def download() -> Response:
         project = visible_by_key(actor(), key) if key else None
     with_events = request.args.get("events") == "on"
     parts = _parts(actor(), project.id if project else None, key, with_events=with_events)
-    # The first rows are read before the response begins, so a database failure shows as a page.
+    # Read the first rows before the response starts, so that an outage shows an error page.
     first = list(islice(parts, 2))
     name = f"docket-{key.lower() or 'all'}-{iso(now_ms())[:10]}.zip"
     return streamed(zipped(chain(first, parts)), "application/zip", name)
@@ -70,7 +70,7 @@ def download() -> Response:
 def _parts(actor: Actor, project_id: str | None, key: str, *, with_events: bool) -> Iterator[Part]:
     """The files of all projects and the person's own notes, or the files of one project.
 
-    Each batch of rows is a unit of work of its own, and none is open between two files.
+    Each batch of rows has its own unit of work, and none is open between two files.
     """
     yield (
         "README.txt",
@@ -92,7 +92,7 @@ def _read_connection() -> Iterator[Connection]:
 
 
 def _event_batches(actor: Actor, project_id: str | None) -> Iterator[bytes]:
-    """Events as JSON lines, in the order of the audit log."""
+    """Events as JSON lines, in audit log order."""
     line = partial(orjson.dumps, option=orjson.OPT_APPEND_NEWLINE)
     cursor: str | None = None
     while True:
@@ -106,7 +106,7 @@ def _event_batches(actor: Actor, project_id: str | None) -> Iterator[bytes]:
 
 
 def _up_to(max_bytes: int, first: bytes, others: Iterator[bytes]) -> Iterator[bytes]:
-    """``first`` and the next of the others, until ``max_bytes`` are reached."""
+    """``first`` and the following chunks, until ``max_bytes`` are reached."""
     length = len(first)
     yield first
     while length < max_bytes and (piece := next(others, None)) is not None:
@@ -115,7 +115,7 @@ def _up_to(max_bytes: int, first: bytes, others: Iterator[bytes]) -> Iterator[by
 
 
 class _Pipe(io.RawIOBase):
-    """Buffers what the archive writes until ``take``; it cannot seek."""
+    """Buffers the archive's output until ``take``; cannot seek."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
@@ -130,7 +130,7 @@ class _Pipe(io.RawIOBase):
         return len(piece)
 
     def take(self) -> bytes:
-        """What was written since the last call."""
+        """The bytes written after the last call."""
         taken = b"".join(self._pieces)
         self._pieces.clear()
         self.length = 0

@@ -1,1 +1,1 @@
-"""Feeds that calendars and readers subscribe to, each at an address with a token of its own."""
+"""Feeds that calendars and readers subscribe to, each at a URL with its own token."""

@@ -1,4 +1,4 @@
-"""What feeds say to people."""
+"""Messages of feeds to people."""
 
 ACTIVITY_NEEDS_A_PROJECT = "An activity feed needs a project."
 

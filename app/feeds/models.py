@@ -25,7 +25,7 @@ class Feed(Base):
     id: Mapped[str] = id_key()
     user_id: Mapped[str] = mapped_column(Id, ForeignKey("users.id"))
     kind: Mapped[str] = mapped_column(short_text(16))
-    # None: the tickets that are assigned to the owner, in all projects.
+    # None means the tickets assigned to the owner, in all projects.
     project_id: Mapped[str | None] = mapped_column(Id, ForeignKey("projects.id"))
     token_hash: Mapped[str] = mapped_column(short_text(64), unique=True)
     created_at: Mapped[int] = mapped_column(Moment)

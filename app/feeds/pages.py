@@ -30,7 +30,7 @@ def show() -> Response:
 
 
 def _show(address: str = "", refused: str = "", status: int = 200) -> Response:
-    """One's feeds, and the form for another; the address of a new one is shown in this answer."""
+    """One's feeds, and the form for another; shows ``address``, the URL of a new feed."""
     if address:
         g.shows_secret = True
     cursor = None if address else request.args.get("cursor") or None
@@ -39,7 +39,7 @@ def _show(address: str = "", refused: str = "", status: int = 200) -> Response:
             listed = service.list_feeds(actor(), limit=PAGE_SIZE, cursor=cursor)
             projects = offered_projects()
     except InvalidField:
-        # The cursor is broken: start at the first page.
+        # The cursor is invalid: start at the first page.
         return go(FEEDS)
     feeds = [{**one, "name": _name(one["kind"], one["project_key"])} for one in listed.data]
     options = [("calendar", _name(FeedKind.CALENDAR, None))]
@@ -125,7 +125,7 @@ def activity(token: str) -> Response:
 def _answer(
     token: str, kind: FeedKind, written: Callable[[OpenedFeed], bytes], content_type: str
 ) -> Response:
-    """The feed, or 304 if the client has it; a wrong token counts as a failed credential."""
+    """The feed, or 304 if it has not changed; a wrong token counts as a failed credential."""
     current = current_request()
     presented = str(current.environ.get(SEGMENT_KEY, token))
     with reading():

@@ -1,4 +1,4 @@
-"""The verbs of feeds: people make and revoke their own, and whoever has the token reads it."""
+"""The verbs of feeds: people make and revoke their own; a token is enough to read a feed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from app.projects.models import Project, StateCategory, WorkflowState
 from app.tickets.comments import with_texts
 from app.tickets.models import Ticket
 
-# Entries of a feed: the tickets that are due first, the newest events.
+# The most entries of a feed: the tickets due first, or the newest events.
 MAX_DUE_TICKETS = 500
 MAX_EVENTS = 50
 FILE_NAMES = {FeedKind.CALENDAR: "calendar.ics", FeedKind.ACTIVITY: "activity.atom"}
@@ -71,17 +71,17 @@ class IssuedFeed:
     token: str
 
     def address(self, base_url: str) -> str:
-        """Where it is read; whoever has this can read it."""
+        """The URL of the feed; anyone who has it can read the feed."""
         return f"{base_url}/feed/{self.token}/{FILE_NAMES[FeedKind(self.feed.kind)]}"
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedFeed:
-    """A feed that was asked for with its token, and its owner, as whom it is read."""
+    """A feed requested with its token, and its owner, whose permissions apply."""
 
     id: str
     owner: Actor
-    # None in a calendar of all that is assigned to the owner.
+    # None in a calendar of all tickets assigned to the owner.
     project: SeenProject | None
 
 
@@ -115,10 +115,10 @@ def feed_json(feed: Feed | AnyRow, project_key: str | None) -> dict[str, Any]:
 
 @operation(Access.HUMAN)
 def create_feed(actor: Actor, *, kind: str, project_id: str | None = None) -> IssuedFeed:
-    """Make a feed, whose token is shown once.
+    """Make a feed, whose token is shown only once.
 
-    A feed of the same kind and project is replaced, so a person has few. Raises InvalidField,
-    NotFound or Gone.
+    Replaces a feed of the same kind and project, so that a person has few feeds. Raises
+    InvalidField, NotFound or Gone.
     """
     if kind == FeedKind.ACTIVITY and project_id is None:
         raise InvalidField("project_id", "blank", messages.ACTIVITY_NEEDS_A_PROJECT)
@@ -145,7 +145,7 @@ def create_feed(actor: Actor, *, kind: str, project_id: str | None = None) -> Is
 
 @operation(Access.HUMAN)
 def revoke_feed(actor: Actor, feed_id: str) -> None:
-    """End one of one's own feeds; its address is not found from then on. Raises NotFound."""
+    """End one of one's own feeds, whose URL then returns 404; raises NotFound."""
     identifier = as_uuid(feed_id)
     credentials.lock_exclusive(actor.id)
     feed = session.get(Feed, identifier) if identifier else None
@@ -166,7 +166,7 @@ def _target(feed: Feed) -> Target:
 
 @operation(Access.PUBLIC)
 def open_feed(actor: Actor, token: str, kind: FeedKind) -> OpenedFeed:
-    """The feed of this token, if its owner is active and sees its project; raises NotFound."""
+    """The feed of this token, if its owner is active and may see its project; raises NotFound."""
     row = _BY_TOKEN.first(token_hash=credentials.hashed(token))
     missing = NotFound("feed", REDACTED)
     if row is None or row.kind != kind or not row.is_active:
@@ -181,13 +181,13 @@ def open_feed(actor: Actor, token: str, kind: FeedKind) -> OpenedFeed:
 
 
 def due_tickets(feed: OpenedFeed) -> Sequence[AnyRow]:
-    """The open tickets of a calendar, those that are due first."""
+    """The open tickets of a calendar, the earliest due date first."""
     if feed.project is None:
         return session.execute(_DUE.where(Ticket.assignee_user_id == feed.owner.id)).all()
     return session.execute(_DUE.where(Ticket.project_id == feed.project.id)).all()
 
 
 def newest_events(feed: OpenedFeed, project: SeenProject) -> list[dict[str, Any]]:
-    """The newest events of a project with their sentences and texts, as its owner sees them."""
+    """The newest events of a project with sentences and texts, as the feed's owner sees them."""
     listed = list_project_activity(feed.owner, project.id, limit=MAX_EVENTS, cursor=None)
     return with_texts(in_words(listed.data))

@@ -1,4 +1,4 @@
-"""The two forms of feeds: iCalendar (RFC 5545) and Atom (RFC 4287)."""
+"""The formats of feeds: iCalendar (RFC 5545) and Atom (RFC 4287)."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,13 +10,13 @@ from app.core.clock import iso
 from app.database.session import AnyRow
 from app.feeds import messages
 
-# A line of iCalendar has at most this many bytes; the rest continues on the next.
+# The most bytes of an iCalendar line; the rest continues on the next line.
 LINE_BYTES = 75
 QUOTE_LENGTH = 500
-# What neither form may contain.
+# Control characters and other code points that neither format may contain.
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 _BREAK = re.compile(r"\r\n|[\r\n\u2028\u2029]")
-# Without tickets, the one component that a calendar must have.
+# A calendar needs at least one component; without tickets, this is the only one.
 _TIME_ZONE = (
     "BEGIN:VTIMEZONE\nTZID:Etc/UTC\nBEGIN:STANDARD\nDTSTART:19700101T000000\n"
     "TZOFFSETFROM:+0000\nTZOFFSETTO:+0000\nEND:STANDARD\nEND:VTIMEZONE"
@@ -56,7 +56,7 @@ def _text(value: str) -> str:
 
 
 def folded(line: str) -> Iterator[bytes]:
-    """The line in pieces of at most 75 bytes, which split no character (RFC 5545, 3.1)."""
+    """The line in pieces of at most 75 bytes that do not split characters (RFC 5545, 3.1)."""
     piece, size = "", 0
     for character in line:
         width = len(character.encode())
@@ -70,7 +70,7 @@ def folded(line: str) -> Iterator[bytes]:
 def atom(
     feed_id: str, title: str, page: str, events: Iterable[Mapping[str, Any]], base_url: str
 ) -> bytes:
-    """A feed with an entry for each event; ``updated`` of an empty one is the epoch."""
+    """A feed with an entry for each event; if it is empty, ``updated`` is the epoch."""
     events = list(events)
     updated = events[0]["created_at"] if events else iso(0)
     entries = "".join(_entry(event, page, base_url) for event in events)

@@ -1,1 +1,1 @@
-"""Files: their contents by SHA-256 in a store, what they are, and sending them."""
+"""Files: storing contents by SHA-256, detecting types, and sending files."""

@@ -1,4 +1,4 @@
-"""Storing a file that was received, and forgetting one; places and access are judged elsewhere."""
+"""Storing and removing files; callers check the parent item and access."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ FIELD = "file"
 
 @dataclass(frozen=True, slots=True)
 class PreparedFile:
-    """A file that was judged, and its contents, ready to be stored."""
+    """An accepted file, with contents that are ready to be stored."""
 
     name: str
     media_type: str
@@ -35,9 +35,9 @@ class PreparedFile:
 
 
 def prepare(settings: Settings, received: ReceivedFile) -> PreparedFile:
-    """Judge a file, encode an image anew, and write what takes long; not in a unit of work.
+    """Check a file, reencode an image, and do slow writes. Not for use in a unit of work.
 
-    Raises InvalidField for an empty file or a type that is not taken.
+    Raises InvalidField for an empty file or a type that is not allowed.
     """
     if not received.size:
         raise InvalidField(FIELD, "empty", messages.EMPTY)
@@ -68,9 +68,9 @@ def _as_image(received: ReceivedFile, name: str, settings: Settings) -> Prepared
 
 
 def require_room(settings: Settings, *files: PreparedFile) -> None:
-    """Lock files until the transaction ends, and raise InvalidField ``quota_exceeded``.
+    """Lock files until the transaction ends; raises InvalidField ``quota_exceeded``.
 
-    Refuses what would not fit if it were new, so that nobody learns what is stored already.
+    Counts contents as new even if they are stored already, so that the result does not reveal that.
     """
     acquire(Lock.FILES)
     stored = session.scalar(select(func.sum(FileContent.size))) or 0
@@ -89,7 +89,7 @@ def insert_file(
     comment_id: str | None = None,
     page_id: str | None = None,
 ) -> StoredFile:
-    """Insert the rows of a file that has room, with its contents in the store; in a transaction."""
+    """Insert a file's rows and store its contents, after ``require_room`` in the transaction."""
     store = store_of(settings)
     for content in prepared.contents:
         _insert_content(store, content)
@@ -122,7 +122,7 @@ def _insert_content(store: Store, content: NewContent) -> None:
 
 
 def remove_file(file: StoredFile) -> None:
-    """Delete a file, and the rows of contents that no other has; a sweep deletes the contents."""
+    """Delete a file and the rows of contents that it alone uses; a sweep deletes the contents."""
     acquire(Lock.FILES)
     contents = {file.sha256, file.thumbnail_sha256} - {None}
     session.delete(file)

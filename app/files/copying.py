@@ -1,4 +1,4 @@
-"""Copying contents from one store to another, with their hashes checked on the way."""
+"""Copying contents from one store to another, and checking their hashes."""
 
 import hashlib
 import tempfile
@@ -21,9 +21,9 @@ def copy_contents(
     folder: Path,
     done: Callable[[int], object] = lambda _: None,
 ) -> list[str]:
-    """Copy contents that the target lacks or has damaged; those that the source does so too.
+    """Copy contents that are missing or damaged in the target; returns those that it still lacks.
 
-    ``folder`` is for temporary files, on the file system of a target that is a folder.
+    ``folder`` is for temporary files, on the same file system as a target that is a folder.
     """
     lost = []
     for sha256 in contents:
@@ -64,12 +64,12 @@ def _copy(sha256: str, source: Store, target: Store, folder: Path) -> bool:
 
 
 def damaged(sha256: str, size: int, store: Store) -> bool:
-    """Whether a content has another hash than its name; raises ContentMissing."""
+    """Whether a content differs from its hash or size; raises ContentMissing."""
     return _digest(sha256, store) != (sha256, size)
 
 
 def _digest(sha256: str, store: Store) -> tuple[str, int]:
-    """The true hash of a content, and its size; raises ContentMissing."""
+    """The computed hash and size of a content; raises ContentMissing."""
     digest, length = hashlib.sha256(), 0
     for piece in store.read(sha256):
         digest.update(piece)

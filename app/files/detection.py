@@ -1,11 +1,11 @@
-"""What a file is, by its first bytes, and a name that is safe to show and to save under."""
+"""Detecting a file's type by its first bytes, and making its name safe to show and to save."""
 
 import codecs
 import re
 import unicodedata
 from fnmatch import fnmatchcase
 
-# Read to find out what a file is.
+# The bytes read to detect a file's type.
 HEAD_BYTES = 64 * 1024
 MAX_NAME_LENGTH = 200
 _MAX_SUFFIX_LENGTH = 20
@@ -28,7 +28,7 @@ _MAGIC = (
     (0, b"ID3", "audio/mpeg"),
     (0, b"OggS", "audio/ogg"),
 )
-# Zip archives that programs know by their names.
+# Zip archives whose type depends on the suffix of their name.
 _ARCHIVES = {
     ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
     ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
@@ -53,12 +53,12 @@ _MARKUP = (
     (re.compile(r"<(!doctype\s+html|html|head|body|script|iframe)[\s>]", re.I), "text/html"),
     (re.compile(r"^\s*<\?xml"), "text/xml"),
 )
-# Format characters that only join letters, as in Persian and in some emoji.
+# Format characters that only join letters, as in Persian and some emoji.
 _JOINERS = frozenset("\u200c\u200d")
 
 
 def media_type(head: bytes, name: str) -> str:
-    """The type of a file, by its first bytes; the name only tells kinds of text and archives."""
+    """The type of a file by its first bytes; the name only distinguishes texts and archives."""
     suffix = _suffix(name)
     for start, magic, kind in _MAGIC:
         if head[start : start + len(magic)] == magic:
@@ -73,13 +73,13 @@ def media_type(head: bytes, name: str) -> str:
 
 
 def is_text(kind: str) -> bool:
-    """Whether a file of this type was read as text."""
+    """Whether this is the type of a text file."""
     return kind.startswith("text/") or kind in ("application/json", "image/svg+xml")
 
 
 def _as_text(head: bytes) -> str | None:
     try:
-        # The last character may be cut off.
+        # The head may end within a character.
         text = codecs.getincrementaldecoder("utf-8-sig")().decode(head)
     except UnicodeDecodeError:
         return None
@@ -92,7 +92,7 @@ def _suffix(name: str) -> str:
 
 
 def clean_name(sent: str) -> str:
-    """The last part of a path, without characters that hide or reorder others."""
+    """The last part of a path, without characters that hide or reorder other characters."""
     name = unicodedata.normalize("NFC", sent).replace("\\", "/").rpartition("/")[2]
     kept = "".join(
         char if unicodedata.category(char)[0] != "C" or char in _JOINERS else " " for char in name
@@ -106,5 +106,5 @@ def clean_name(sent: str) -> str:
 
 
 def is_allowed(kind: str, patterns: str) -> bool:
-    """Whether a type matches one of these, separated by commas, such as ``image/*``."""
+    """Whether a type matches one of the comma-separated patterns, such as ``image/*``."""
     return any(fnmatchcase(kind, pattern) for pattern in patterns.split(","))

@@ -1,7 +1,7 @@
-"""Decodes an image and encodes it anew; run as a process of its own, which has limits.
+"""Decodes and reencodes an image, in a separate process with limits.
 
 Started as ``python -I encoder.py SOURCE TARGET THUMBNAIL BYTES``. Prints the format, width and
-height of the target as JSON. Any failure, and any limit that is reached, ends it with an error.
+height of the target as JSON. Any failure, and reaching any limit, ends the process with an error.
 """
 
 import json
@@ -14,7 +14,7 @@ from typing import Any
 CPU_SECONDS = 10
 MEMORY_BYTES = 1536 * 1024 * 1024
 MAX_PIXELS = 50_000_000
-# Of all frames of an animation together.
+# The total of all frames of an animation.
 MAX_ANIMATED_PIXELS = 100_000_000
 MAX_FRAMES = 500
 MAX_SIDE_PIXELS = 16_384
@@ -23,7 +23,7 @@ FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
 
 
 def limit(most_bytes: int) -> None:
-    """Limit this process: processor time, memory, and the size of what it writes."""
+    """Limit this process: CPU time, memory, and the size of its output files."""
     for kind, limit in (
         (resource.RLIMIT_CPU, CPU_SECONDS),
         (resource.RLIMIT_AS, MEMORY_BYTES),
@@ -34,7 +34,7 @@ def limit(most_bytes: int) -> None:
 
 
 def encode(source: str, target: str, thumbnail: str) -> dict[str, Any]:
-    """Write the image and its thumbnail; raises an exception for what cannot be shown."""
+    """Write the image and its thumbnail; raises an exception if the image is invalid or too big."""
     from PIL import Image, ImageOps  # noqa: PLC0415 - loaded under the limits
 
     Image.MAX_IMAGE_PIXELS = MAX_PIXELS
@@ -61,7 +61,7 @@ def encode(source: str, target: str, thumbnail: str) -> dict[str, Any]:
 
 
 def _animation(image: Any, kind: str, target: str) -> Any:
-    """Write all frames; the first one."""
+    """Write all frames; returns the first one."""
     from PIL import ImageSequence  # noqa: PLC0415 - as above
 
     frames, durations = [], []
@@ -77,7 +77,7 @@ def _animation(image: Any, kind: str, target: str) -> Any:
 
 
 def _plain(image: Any, kind: str) -> Any:
-    """The pixels alone, in a mode that the format has; colors of a profile become sRGB."""
+    """Only the pixels, in a mode that the format supports; profile colors become sRGB."""
     image = _in_srgb(image)
     if kind == "JPEG":
         plain = image if image.mode in ("L", "RGB") else image.convert("RGB")

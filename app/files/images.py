@@ -1,4 +1,4 @@
-"""Images decoded and encoded anew, by a process of their own (``encoder.py``)."""
+"""Decoding and reencoding images in a separate process (``encoder.py``)."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ import orjson
 from app.core.errors import Unavailable
 
 ENCODER = Path(__file__).with_name("encoder.py")
-# By the names of their formats.
+# Media types by Pillow's format names.
 MEDIA_TYPES = {
     "PNG": "image/png",
     "JPEG": "image/jpeg",
@@ -20,7 +20,7 @@ MEDIA_TYPES = {
 }
 THUMBNAIL_TYPE = "image/webp"
 SECONDS = 20.0
-# An encoder can take much memory, so one runs at a time in each server process.
+# An encoder can use much memory, so each server process runs one at a time.
 _one_at_a_time = threading.Lock()
 
 
@@ -36,10 +36,10 @@ class EncodedImage:
 
 
 def encode_image(source: Path, most_bytes: int) -> EncodedImage | None:
-    """The image in this file, encoded anew beside it; None for another file, or beyond the limits.
+    """Reencode the image in this file, beside it; None if it is no image or exceeds the limits.
 
-    The metadata of the image is left out and its orientation applied. Raises Unavailable if too
-    many others wait.
+    Applies the image's orientation and drops its metadata. Raises Unavailable if too many others
+    wait.
     """
     target, thumbnail = (source.with_name(f"{source.name}.{part}") for part in ("image", "small"))
     if not _one_at_a_time.acquire(timeout=SECONDS):

@@ -1,4 +1,4 @@
-"""Files as clients and pages see them. The caller has checked access to what they hang on."""
+"""Files as clients and pages see them. The caller has checked access to their parent item."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

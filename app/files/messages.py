@@ -1,4 +1,4 @@
-"""What the store of files says to people and to clients of the API."""
+"""Messages of the file store to people and to API clients."""
 
 EMPTY = "The file is empty."
 

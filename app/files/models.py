@@ -8,7 +8,7 @@ from app.database.session import Base
 
 
 class FileContent(Base):
-    """A content that the store has; ``app/files/store.py`` says when it exists."""
+    """A content in the store; ``app/files/store.py`` explains when the row exists."""
 
     __tablename__ = "file_contents"
 
@@ -32,16 +32,16 @@ class StoredFile(Base):
     id: Mapped[str] = id_key()
     sha256: Mapped[str] = mapped_column(short_text(64), ForeignKey("file_contents.sha256"))
     name: Mapped[str] = mapped_column(short_text())
-    # As detected.
+    # The detected type.
     media_type: Mapped[str] = mapped_column(short_text(100))
-    # Of an image that was decoded and encoded anew, and only of such a one.
+    # Only for reencoded images.
     thumbnail_sha256: Mapped[str | None] = mapped_column(
         short_text(64), ForeignKey("file_contents.sha256")
     )
     width: Mapped[int | None]
     height: Mapped[int | None]
     uploader_user_id: Mapped[str] = mapped_column(Id, ForeignKey("users.id"))
-    # Also of a comment's file.
+    # Set for a comment's file too.
     ticket_id: Mapped[str | None] = mapped_column(Id, ForeignKey("tickets.id"))
     comment_id: Mapped[str | None] = mapped_column(Id, ForeignKey("comments.id"))
     page_id: Mapped[str | None] = mapped_column(Id, ForeignKey("wiki_pages.id"))

@@ -1,4 +1,4 @@
-"""Contents in a bucket of an S3-compatible store, for several hosts; it needs boto3.
+"""Contents in a bucket of an S3-compatible store, for several hosts; needs boto3.
 
 Credentials and region come from the environment, as boto3 reads them.
 """
@@ -19,7 +19,7 @@ from app.files.store import GRACE_SECONDS, PIECE_BYTES, ContentMissing, NewConte
 
 T = TypeVar("T")
 
-# Contents that are deleted with one request.
+# Contents to delete per request.
 BATCH = 1000
 _ABSENT = frozenset({"404", "NoSuchKey", "NotFound"})
 
@@ -40,7 +40,7 @@ class S3Store:
                 connect_timeout=5,
                 read_timeout=30,
                 retries={"max_attempts": 3, "mode": "standard"},
-                # Not every compatible store knows the newer checksums.
+                # Not every compatible store supports the newer checksums.
                 request_checksum_calculation="when_required",
                 response_checksum_validation="when_required",
             ),
@@ -50,7 +50,7 @@ class S3Store:
         return f"{self._prefix}{sha256[:2]}/{sha256}"
 
     def _ask(self, sha256: str, request: Callable[[], T]) -> T:
-        """Raise ContentMissing for an object that is not there, Unavailable for other failures."""
+        """Run the request; raises ContentMissing for a missing object, Unavailable otherwise."""
         try:
             return request()
         except ClientError as error:
@@ -67,7 +67,7 @@ class S3Store:
         return self._ask(sha256, lambda: self._client.head_object(**self._named(sha256)))
 
     def prepare(self, content: NewContent) -> None:
-        """Upload the content, also over an old one, which a sweep may be about to discard."""
+        """Upload the content, even over an old object, which a sweep may be about to discard."""
         try:
             if self._head(content.sha256)["LastModified"] > _ago(GRACE_SECONDS / 2):
                 return
@@ -136,5 +136,5 @@ def _ago(seconds: float) -> datetime:
 
 @cache
 def store_at(url: str) -> S3Store:
-    """The store of this address; making its client takes a tenth of a second."""
+    """The store at this URL; creating its client takes a tenth of a second."""
     return S3Store(url)

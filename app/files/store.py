@@ -1,9 +1,9 @@
-"""Where the contents of files are: in a folder, or a bucket, under their SHA-256.
+"""The store of file contents: a folder or a bucket, by SHA-256.
 
 A row of ``file_contents`` exists only while the store has its content. ``ensure`` is called in the
-transaction that inserts the row, and ``discard`` in one that has seen that there is no row. Both
-hold ``Lock.FILES``, so neither undoes the other. A crash can leave a content without a row, which
-a sweep discards, and never a row without its content.
+transaction that inserts the row, and ``discard`` in one that has found no row. Both hold
+``Lock.FILES``, so neither undoes the other. A crash can leave a content without a row, which a
+sweep discards, but never a row without its content.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from app.config import Settings
 PIECE_BYTES = 64 * 1024
 # A content without a row is discarded this long after it was stored.
 GRACE_SECONDS = 60 * 60
-# What an upload left in the folder for received files, by a crash.
+# Files that a crashed upload left behind are deleted after this.
 LEFTOVER_SECONDS = 24 * 60 * 60
 
 
@@ -29,7 +29,7 @@ class ContentMissing(Exception):
 
 @dataclass(frozen=True, slots=True)
 class NewContent:
-    """A content in a file of ours, to be stored."""
+    """A content to store, in a temporary file."""
 
     sha256: str
     size: int
@@ -46,16 +46,16 @@ class Store(Protocol):
     """A store of contents; a read raises ContentMissing."""
 
     def problem(self) -> str | None:
-        """Why it cannot be used now, in a word for the operator; None if it can."""
+        """Why the store is unusable, in words for the operator; None if it is usable."""
 
     def prepare(self, content: NewContent) -> None:
-        """Do what takes long before the transaction."""
+        """Do the slow part of storing, before the transaction."""
 
     def ensure(self, content: NewContent) -> None:
-        """Have the content for certain, in the transaction of its row."""
+        """Make sure that the content is stored, in the transaction of its row."""
 
     def read(self, sha256: str, start: int = 0, length: int | None = None) -> Iterator[bytes]:
-        """The content in pieces, or a part of it; raises at once, not at the first piece."""
+        """The content or a part of it, in chunks; raises at once, not at the first chunk."""
 
     def size(self, sha256: str) -> int: ...
 
@@ -63,7 +63,7 @@ class Store(Protocol):
         """The contents that were stored longer than GRACE_SECONDS ago."""
 
     def discard(self, contents: Sequence[str]) -> None:
-        """Delete contents, but none that was stored again meanwhile."""
+        """Delete contents, except those stored again meanwhile."""
 
 
 class FolderStore:
@@ -88,10 +88,10 @@ class FolderStore:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             _sync(self._folder)
         try:
-            # Also over the same content, whose age this renews and whose damage it mends.
+            # Replace an existing content too, which renews its age and repairs damage.
             content.path.replace(path)
         except FileNotFoundError:
-            # The transaction runs again.
+            # The transaction runs again: the file has already been moved.
             os.utime(path)
         _sync(path.parent)
 
@@ -145,7 +145,7 @@ def _sync(folder: Path) -> None:
 
 def store_of(settings: Settings) -> Store:
     if settings.files_url:
-        # Its library is only installed and loaded where it is used.
+        # boto3 is only installed and loaded where it is used.
         from app.files.s3 import store_at  # noqa: PLC0415
 
         return store_at(settings.files_url)
@@ -153,14 +153,14 @@ def store_of(settings: Settings) -> Store:
 
 
 def incoming(settings: Settings) -> Path:
-    """The folder for what is being received."""
+    """The folder for uploads in progress."""
     folder = settings.incoming_dir
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder
 
 
 def clear_leftovers(settings: Settings) -> None:
-    """Delete what uploads left that a crash broke off."""
+    """Delete the leftovers of uploads that a crash interrupted."""
     for path in settings.incoming_dir.glob("*"):
         if _is_old(path, LEFTOVER_SECONDS):
             path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Deleting contents that no file has: a deletion left them, or an upload that did not end."""
+"""Deleting contents without a file, left by a deletion or an unfinished upload."""
 
 from itertools import islice
 
@@ -15,17 +15,17 @@ MAX_FILES_PER_RUN = 10_000
 
 
 class ContentSweep:
-    """A sweep of one process; a lease sees to it that there is one at a time."""
+    """The sweep of one process; a lease ensures that only one runs at a time."""
 
     def __init__(self) -> None:
         self._found: list[str] = []
 
     def find(self, settings: Settings) -> None:
-        """Look for what to discard; a store can be slow, so not in a transaction."""
+        """Find contents to discard; not in a transaction, as a store can be slow."""
         self._found = listed(settings)
 
     def discard_next(self, settings: Settings) -> int:
-        """Discard a batch of what was found, in a transaction; how many were taken."""
+        """Discard a batch of found contents, in a transaction; returns the size of the batch."""
         return discard_some(settings, self._found)
 
 
@@ -41,7 +41,7 @@ def listed(settings: Settings) -> list[str]:
 
 
 def discard_some(settings: Settings, found: list[str]) -> int:
-    """Discard up to BATCH of those that were found, in a transaction; how many were taken."""
+    """Discard up to BATCH found contents, in a transaction; returns how many were taken."""
     acquire(Lock.FILES)
     taken = found[-BATCH:]
     del found[-BATCH:]

@@ -1,1 +1,1 @@
-"""The help pages, what agents read about connecting, and the page of the design system."""
+"""The help pages, connection instructions for agents, and the page of the design system."""

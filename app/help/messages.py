@@ -1,4 +1,4 @@
-"""What the help pages say outside of templates and documents."""
+"""Texts of the help pages outside of templates and documents."""
 
 SHELL_MCP = "Shell (MCP)"
 SHELL_REST = "Shell (REST)"

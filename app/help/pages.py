@@ -17,7 +17,7 @@ from app.web.render import page
 # Stands for a bot's token in addresses.
 TOKEN = "<TOKEN>"  # noqa: S105 - a placeholder
 
-# What an agent with nothing but ``/llms.txt`` cannot guess from the names of tools and arguments.
+# What an agent that only has ``/llms.txt`` cannot guess from the names of tools and arguments.
 DETAILS = """\
 - Ready is an open story or subtask that nobody is assigned to and no open ticket blocks. `next`
   takes the first by rank, then age, and no two bots get the same. If nothing is ready, the result

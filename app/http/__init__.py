@@ -1,1 +1,1 @@
-"""What all requests share: the Flask subclass, the current request, responses."""
+"""Code that all requests share: the Flask subclass, the current request, responses."""

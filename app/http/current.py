@@ -15,10 +15,10 @@ from app.config import Settings
 from app.core.actor import Actor, Peer
 from app.core.errors import RequestTooLarge
 
-# The limit of bodies on what needs no login.
+# The limit of request bodies where no login is required.
 PUBLIC_BYTES = 64 * 1024
 _MAX_DRAINED_BYTES = 256 * 1024
-# The extension of the application that is its Authentication.
+# The key of the application's extension that is its Authentication.
 AUTHENTICATION = "docket_authentication"
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -33,9 +33,9 @@ class Authentication:
 
     # Whether the request carries a credential, valid or not.
     presented: Callable[[Request], bool]
-    # In a unit of work: the actor of this request; raises for an invalid credential.
+    # Returns the actor of this request, in a unit of work; raises for an invalid credential.
     resolve: Callable[[Request], Actor]
-    # Before any unit of work: refuses two credentials at once, and cross-site requests.
+    # Refuses two credentials at once, and cross-site requests; runs before any unit of work.
     precheck: Callable[[Request], None]
     peer: Callable[[Request], Peer]
     # Whether the browser says that another site caused the request.
@@ -67,7 +67,7 @@ def current_g() -> Any:
 def read_body(request: Request, limit: int) -> bytes:
     """The whole body; raises RequestTooLarge over ``limit`` bytes.
 
-    It counts the bytes, because a chunked body states no length.
+    Counts the bytes, because a chunked body states no length.
     """
     stream = request.environ["wsgi.input"]
     declared = request.content_length

@@ -1,4 +1,4 @@
-"""The Flask subclass, with faster parts of werkzeug, orjson, and no tokens in paths."""
+"""The Flask subclass, with orjson, faster replacements of werkzeug, and no tokens in paths."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -18,18 +18,18 @@ from werkzeug.utils import cached_property
 
 from app.core.logs import REDACTED
 
-# Where the token of an address is found, once it is taken out of that.
+# In the WSGI environment: the token that was taken out of the path.
 SEGMENT_KEY = "docket.token"
-# In the WSGI environment: the response is sent while it is made (app/serving/wsgi.py).
+# In the WSGI environment: the response is streamed (app/serving/wsgi.py).
 STREAMED = "docket.streamed"
-# In the WSGI environment: the request had an invalid credential, or no route.
+# In the WSGI environment: the request had an invalid credential or no route.
 FAILED = "docket.failed"
-# Sizes of caches: host names, and paths with their rules. Longer paths are not cached.
+# Cache sizes: host names, and paths with their rules. Longer paths are not cached.
 CACHED_HOSTS = 100
 CACHED_PATHS = 2000
 MAX_CACHED_PATH_LENGTH = 200
 
-# werkzeug drops the body of these statuses, and quotes what is not ASCII in a location.
+# werkzeug drops the body for these statuses, and quotes non-ASCII characters in a location.
 _BODILESS = (204, 304)
 _PLAIN = re.compile(r"https?://[a-z0-9.-]+(:[0-9]+)?(/[A-Za-z0-9_-]+)*")
 
@@ -37,7 +37,7 @@ _SEGMENT = re.compile(r"^(/+mcp/+bot/+|/+password/+|/+feed/+|/+mail/+[a-z]+/+)([
 
 
 class HideTokens:
-    """Moves the token of an MCP address, a password link, a feed or a mail into the environment."""
+    """Moves tokens of MCP addresses and of password, feed and mail links into the environment."""
 
     def __init__(self, application: WSGIApplication) -> None:
         self.application = application
@@ -62,15 +62,15 @@ class OrjsonProvider(JSONProvider):
         return orjson.loads(s)
 
 
-# By method, path and whether it is a websocket.
+# Keys are the method, the path, and whether it is a websocket.
 Rules = dict[tuple[str, str, bool], tuple[Rule, Mapping[str, Any]]]
 
 
 class NoSessions(SessionInterface):
-    """Flask's signed cookie is not used: sessions are rows (accounts/sessions.py)."""
+    """Disables Flask's signed cookie, as sessions are rows (accounts/sessions.py)."""
 
     def open_session(self, app: Flask, request: Request) -> None:
-        """Return None, for which Flask makes a session that raises on use."""
+        """Return None, so that Flask makes a session that raises on use."""
 
     def save_session(self, app: Flask, session: SessionMixin, response: Response) -> None:
         pass
@@ -92,7 +92,7 @@ class SentHeaders(EnvironHeaders):
 
 @lru_cache
 def _in_environ(header: str) -> str:
-    """The key of a header in the environment (PEP 3333)."""
+    """The key of a header in the WSGI environment (PEP 3333)."""
     name = header.upper().replace("-", "_")
     return name if name in ("CONTENT_TYPE", "CONTENT_LENGTH") else f"HTTP_{name}"
 
@@ -129,7 +129,7 @@ class DocketRequest(Request):
 
 @lru_cache(maxsize=CACHED_HOSTS)
 def _ascii(host: str) -> str:
-    """A host in its ASCII form; raises BadHost."""
+    """The ASCII form of a host; raises BadHost."""
     name, colon, port = host.lower().partition(":")
     try:
         return f"{name.encode('idna').decode('ascii')}{colon}{port}"
@@ -186,9 +186,9 @@ class Reply(Response):
 
 
 def add_missing(response: Response, headers: Mapping[str, str]) -> None:
-    """Add those of these headers that the response lacks.
+    """Add the headers that the response lacks.
 
-    Looking up each with werkzeug would raise and catch an exception for each.
+    Looking headers up with werkzeug would raise and catch an exception for each absent one.
     """
     present = {name.lower() for name, _ in response.headers}
     for name, value in headers.items():
@@ -207,11 +207,11 @@ class Docket(Flask):
         return {}
 
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
-        # Flask checks at every hook and view whether it is a coroutine. None is.
+        # Skip Flask's check of every hook and view for coroutines, as there are none.
         return func
 
     def create_url_adapter(self, request: Request | None) -> MapAdapter | None:
-        # No rule depends on the host, so the map need not bind to it.
+        # No rule depends on the host, so the map does not need to bind to it.
         if request is None:
             return super().create_url_adapter(None)
         return CachingAdapter(

@@ -1,4 +1,4 @@
-"""What clients are told of bodies that are not valid forms."""
+"""Messages about request bodies that are not valid forms."""
 
 NOT_A_FORM = "The body is not a valid multipart form."
 ONE_FILE_AT_A_TIME = "Send one file at a time."

@@ -1,4 +1,4 @@
-"""Reading a multipart body with one file, which goes to disk and never into memory as a whole."""
+"""Reading a multipart body with one file, which streams to disk and never fills memory."""
 
 import hashlib
 import os
@@ -18,10 +18,10 @@ from app.core.messages import FILE_NOT_STORED, send_content_type
 from app.http import messages
 
 FORM_TYPE = "multipart/form-data"
-# What a body may have beside its file: boundaries, headers and short fields.
+# The allowance of a body besides its file: boundaries, headers and short fields.
 FORM_OVERHEAD_BYTES = 64 * 1024
 CHUNK_BYTES = 64 * 1024
-# What waits for a boundary or for the end of a part's headers.
+# The most bytes buffered while looking for a boundary or the end of a part's headers.
 _WAITING_BYTES = 4 * CHUNK_BYTES
 _MAX_PARTS = 8
 _MAX_BOUNDARY_LENGTH = 200
@@ -29,7 +29,7 @@ _MAX_BOUNDARY_LENGTH = 200
 
 @dataclass(frozen=True, slots=True)
 class ReceivedFile:
-    """A file as it was sent: its name is what the client says."""
+    """A file as it was sent; its name is the client's, unchecked."""
 
     path: Path
     name: str
@@ -39,7 +39,7 @@ class ReceivedFile:
 
 @dataclass(frozen=True, slots=True)
 class MultipartForm:
-    """The texts of a form, and its files by the names of their fields."""
+    """The texts and files of a form, by the names of their fields."""
 
     texts: Mapping[str, str]
     files: Mapping[str, ReceivedFile]
@@ -50,13 +50,13 @@ class MultipartForm:
 
     @property
     def fingerprint(self) -> list[list[str]]:
-        """Stands for all of it: equal forms have equal ones, however they are encoded."""
+        """Identifies the form's content: equal for equal forms, however they are encoded."""
         texts = [[name, text] for name, text in sorted(self.texts.items())]
         return texts + [[key, file.name, file.sha256] for key, file in sorted(self.files.items())]
 
 
 def is_upload(environ: Mapping[str, Any]) -> bool:
-    """Whether these headers announce a file for an address that takes files."""
+    """Whether this is a form sent to an endpoint that accepts files."""
     return bool(
         environ.get("REQUEST_METHOD") == "POST"
         and environ.get("PATH_INFO", "").endswith("/files")
@@ -66,10 +66,10 @@ def is_upload(environ: Mapping[str, Any]) -> bool:
 
 @contextmanager
 def receive_form(request: Request, folder: Path, most_bytes: int) -> Iterator[MultipartForm]:
-    """The form of this request; its file is in ``folder`` until the end, unless it was moved.
+    """The form of this request; deletes its file from ``folder`` at the end, unless it was moved.
 
-    Raises RequestInvalid for any other body, RequestTooLarge over ``most_bytes`` of a file,
-    Unavailable where there is no room.
+    Raises RequestInvalid for any other body, RequestTooLarge for a file over ``most_bytes``,
+    Unavailable if the disk is full.
     """
     if request.mimetype != FORM_TYPE:
         raise one_error(["body"], send_content_type(FORM_TYPE), "content_type")
@@ -105,14 +105,14 @@ def _chunks(request: Request, most_bytes: int) -> Iterator[bytes]:
 
 
 class _FormReader:
-    """Takes the parts of a form apart."""
+    """Reads the parts of a form."""
 
     def __init__(self, folder: Path, most_bytes: int) -> None:
         self._folder, self._most_bytes = folder, most_bytes
         self._texts: dict[str, str] = {}
         self._files: dict[str, ReceivedFile] = {}
         self._paths: list[Path] = []
-        # Of the part that is being read.
+        # State of the part that is being read.
         self._part: Field | File | None = None
         self._text = bytearray()
         self._file: IO[bytes] | None = None
@@ -127,7 +127,7 @@ class _FormReader:
                 self._take(decoder)
             decoder.receive_data(None)
             self._take(decoder)
-        # ``next_event`` raises AttributeError for a part that has no line break before its data.
+        # ``next_event`` raises AttributeError for a part without a line break before its data.
         except (ValueError, AttributeError, RequestEntityTooLarge) as error:
             raise _malformed() from error
         return MultipartForm(self._texts, self._files)
@@ -181,10 +181,10 @@ class _FormReader:
 
     def close(self) -> None:
         if self._file is not None:
-            # Closing writes what is left in the buffer, for which there may still be no room.
+            # Closing flushes the buffer, which fails if the disk is still full.
             with suppress(OSError):
                 self._file.close()
         for path in self._paths:
-            # The thumbnail and the like have names that begin with that of the file.
+            # Names of derived files, such as thumbnails, begin with the name of the file.
             for made in self._folder.glob(f"{path.name}*"):
                 made.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Sending the content of a file: never as a page, in parts, and only if it changed."""
+"""Sending the content of a file: never as a page, with ranges, and only if it changed."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from werkzeug.http import parse_range_header
 from app.core.etag import matches
 from app.http.flask_app import STREAMED
 
-# Whatever the content is, a browser runs nothing of it.
+# A browser must not run any part of the content.
 HEADERS = {
     "Content-Security-Policy": "sandbox; default-src 'none'",
     "Cache-Control": "private, no-cache",
@@ -22,18 +22,18 @@ DOWNLOAD_TYPE = "application/octet-stream"
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A content, and how it is sent; ``read`` gets the first byte and the number of bytes."""
+    """A content and how to send it; ``read`` gets the offset and the number of bytes."""
 
     name: str
     size: int
     tag: str
     read: Callable[[int, int], Iterator[bytes]]
-    # Only of an image that was encoded anew. Anything else is a download.
+    # Only set for reencoded images; anything else is a download.
     image_type: str | None = None
 
 
 def send(request: Request, download: Download) -> Response:
-    """The whole content, the part that the request names, or 304."""
+    """The whole content, the requested range, or 304."""
     headers = {
         **HEADERS,
         "ETag": f'"{download.tag}"',
@@ -66,7 +66,7 @@ def _disposition(download: Download) -> str:
 
 
 def _part(request: Request, size: int, tag: str) -> tuple[int, int] | None:
-    """The one range that the request asks for; None for the whole, also where it makes no sense."""
+    """The single requested range; None for the whole content or an invalid range."""
     condition = request.headers.get("If-Range")
     if request.method != "GET" or (condition is not None and condition != tag):
         return None

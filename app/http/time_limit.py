@@ -1,4 +1,4 @@
-"""The longest that a connection to another server may take."""
+"""Limiting the time that a connection to another server may take."""
 
 import socket
 import threading
@@ -6,7 +6,7 @@ from contextlib import suppress
 
 
 class Guard:
-    """Ends an attempt after ``seconds`` by shutting its socket down."""
+    """Ends an attempt after ``seconds`` by shutting down its sockets."""
 
     def __init__(self, seconds: float) -> None:
         self.has_fired = False
@@ -19,7 +19,7 @@ class Guard:
     def watch(self, connected: socket.socket) -> None:
         """Shut this connection down when time is up.
 
-        Keeps a duplicate of the descriptor, as TLS takes over the original, which may be closed.
+        Keeps a duplicate of the descriptor, as TLS takes over the original and may close it.
         """
         with self._lock:
             self._sockets.append(connected.dup())

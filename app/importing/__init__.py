@@ -1,1 +1,1 @@
-"""Importing issues and wiki pages from the files of other programs."""
+"""Importing issues and wiki pages from other programs."""

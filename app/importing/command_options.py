@@ -1,4 +1,4 @@
-"""Options that the commands of imports share."""
+"""Options that import commands share."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ NAMED_USERS = click.option(
 
 
 def pairs(values: tuple[str, ...], option: str) -> dict[str, str]:
-    """Values such as ``title=Summary`` as a dictionary; raises BadParameter."""
+    """Parse values such as ``title=Summary`` into a dictionary; raises BadParameter."""
     found = {}
     for pair in values:
         left, equals, right = pair.partition("=")
@@ -29,7 +29,7 @@ def pairs(values: tuple[str, ...], option: str) -> dict[str, str]:
 
 
 def json_pairs(file: Path, meaning: str) -> dict[str, str]:
-    """A JSON file with an object of texts; raises BadParameter."""
+    """Read a JSON file with an object of texts; raises BadParameter."""
     try:
         found: Any = json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
@@ -40,6 +40,6 @@ def json_pairs(file: Path, meaning: str) -> dict[str, str]:
 
 
 def named_users(given: tuple[str, ...], file: Path | None) -> dict[str, str]:
-    """Usernames by the names of another tracker, from ``--users`` and ``--user``."""
+    """Usernames by name in the other tracker, from ``--users`` and ``--user``."""
     known = json_pairs(file, messages.NAMES_AND_USERNAMES) if file is not None else {}
     return {**known, **pairs(given, "--user")}

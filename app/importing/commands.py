@@ -149,7 +149,7 @@ def _ask_for_columns(header: tuple[str, ...], proposed: dict[str, str]) -> dict[
 
 
 def _column(columns: Sequence[str], typed: str) -> str:
-    """The typed column; case is ignored unless several columns differ in case alone."""
+    """The typed column; ignores case unless several columns differ only in case."""
     name = typed.strip()
     if name in columns:
         return name

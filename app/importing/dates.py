@@ -1,4 +1,4 @@
-"""Parsing the times and days that other trackers write."""
+"""Parsing times and days from other trackers."""
 
 import re
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from app.core.clock import now_ms
 from app.importing import messages
 
-# Tried in this order, after ISO 8601. Ambiguous ones such as 6/7/2025 are not among them: they need
+# Tried in this order, after ISO 8601. Ambiguous formats such as 6/7/2025 are missing: they need
 # ``order_of`` or --date-format.
 KNOWN_FORMATS = (
     "%d/%b/%y %I:%M %p",
@@ -38,7 +38,7 @@ MONTHS = 12
 
 
 def order_of(values: Iterable[str]) -> tuple[str, ...]:
-    """The formats of times such as 6/21/2025; none where the values leave the order open."""
+    """The formats of times such as 6/21/2025; none if the order is ambiguous."""
     matches = [match for match in map(_SLASHED.match, values) if match]
     day_first = any(int(match.group(1)) > MONTHS for match in matches)
     month_first = any(int(match.group(2)) > MONTHS for match in matches)
@@ -48,14 +48,14 @@ def order_of(values: Iterable[str]) -> tuple[str, ...]:
 
 
 def slashed(*, day_first: bool, long_year: bool = True) -> tuple[str, ...]:
-    """The formats of times such as 6/21/2025; the likelier length of the year comes first."""
+    """The formats of times such as 6/21/2025; the more likely year length comes first."""
     day = "%d/%m/" if day_first else "%m/%d/"
     years = ("%Y", "%y") if long_year else ("%y", "%Y")
     return tuple(f"{day}{year}{clock}" for year in years for clock in _CLOCKS)
 
 
 def zone_of(name: str) -> ZoneInfo:
-    """Raises ValueError for a name that is not a time zone."""
+    """The time zone with this name; raises ValueError."""
     try:
         return ZoneInfo(name)
     # Names are looked up as files, so a folder or an overlong name is an OSError.
@@ -66,7 +66,7 @@ def zone_of(name: str) -> ZoneInfo:
 def moment(value: str, formats: tuple[str, ...] = (), zone: tzinfo = UTC) -> int:
     """A time in milliseconds, at most now; a time without a zone is in ``zone``.
 
-    ``formats`` are tried first. Raises ValueError for what cannot be parsed.
+    ``formats`` are tried first. Raises ValueError if no format matches.
     """
     time = _parsed(value, formats)
     if time.tzinfo is None:
@@ -75,7 +75,7 @@ def moment(value: str, formats: tuple[str, ...] = (), zone: tzinfo = UTC) -> int
 
 
 def moment_or_none(value: Any) -> int | None:
-    """The time of a tracker's answer; None where it is null or empty."""
+    """The time in a tracker's response; None if it is null or empty."""
     return moment(str(value)) if value else None
 
 

@@ -1,4 +1,4 @@
-"""Turning a planned issue into the arguments of the verbs; a dry run ends here."""
+"""Turning a planned issue into arguments of the verbs; a dry run ends here."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -22,10 +22,10 @@ from app.tickets.models import Priority
 
 
 class People:
-    """Active users who may see the project, by the names that a file has for them.
+    """Active users who may see the project, by their names in a file.
 
-    An explicit mapping in ``usernames`` comes before a username, and that before a display name
-    that only one user has.
+    An explicit mapping in ``usernames`` takes precedence over a username, and a username over a
+    unique display name.
     """
 
     def __init__(self, project_id: str, usernames: Mapping[str, str]) -> None:
@@ -51,7 +51,7 @@ class People:
         )
 
     def find(self, name: str) -> str | None:
-        """The id of the user whom the file calls by this name."""
+        """The id of the user with this name in the file, if known."""
         return self._ids.get(_key(name)) if name else None
 
 
@@ -61,7 +61,7 @@ def _key(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DraftTicket:
-    """A ticket before its labels and parent are known by id."""
+    """A ticket whose labels and parent are not yet resolved to ids."""
 
     issue: Issue
     title: str
@@ -86,7 +86,7 @@ class Drafter:
         self.states = states.ordered(project_id)
 
     def draft(self, issue: Issue) -> DraftTicket:
-        """The ticket of an issue; notes where it differs."""
+        """The ticket of an issue; notes the differences."""
         assignee = self.people.find(issue.assignee)
         if issue.assignee and assignee is None:
             self.report.note(issue.id, messages.ASSIGNEE_NOT_A_USER, issue.assignee)
@@ -114,7 +114,7 @@ class Drafter:
         return Priority.MEDIUM
 
     def _state(self, issue: Issue) -> WorkflowState:
-        """The state of the same name, else the first state of the status's category."""
+        """The state with the same name, else the first state of the status's category."""
         status = text.name_key(issue.status)
         for name in (_word(status), words.STATE_NAMES.get(status)):
             for state in self.states:
@@ -128,7 +128,7 @@ class Drafter:
         return (candidates or list(self.states))[0]
 
     def _comment(self, issue: Issue, comment: IssueComment) -> ImportedComment:
-        """The text, with its author's name if the importing user is the author here."""
+        """The comment, with its author's name if the importing user becomes its author here."""
         author_id = self.people.find(comment.author)
         named = (comment.author and author_id is None) or comment.when
         head = messages.wrote(comment.author, comment.when) if named else ""
@@ -138,7 +138,7 @@ class Drafter:
         return ImportedComment(body[: text.BODY_LENGTH], comment.written_at, author_id)
 
     def _body(self, issue: Issue, title: str, assignee: str | None) -> str:
-        """The sections of the issue, then a line that says where it comes from."""
+        """The sections of the issue, then a line with its origin."""
         parts = [title] if len(title) > text.NAME_LENGTH else []
         parts += [
             f"## {heading}\n\n{section}" if heading else section
@@ -167,7 +167,7 @@ class Drafter:
 
 
 def _is_link(address: str) -> bool:
-    """Whether a ticket can have a link to it; other addresses go into its text."""
+    """Whether a ticket can have a link to this address; others go into the ticket's text."""
     try:
         links.checked_url(address)
     except InvalidField:

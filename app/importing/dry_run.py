@@ -1,4 +1,4 @@
-"""What an import would do, without writing."""
+"""Reporting what an import would do, without writing."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ class DryRunLinker(RelationLinker):
 class DryRun(Importer):
     """Reports what a run would create and could not map, except for refusals by the verbs.
 
-    With ``explains_all`` it also notes what could not be mapped of issues that exist already.
+    With ``explains_all``, it also notes what could not be mapped of issues that already exist.
     """
 
     linker = DryRunLinker

@@ -1,4 +1,4 @@
-"""Files that texts name: found by their addresses, and shown from here once they are here."""
+"""Files in texts: finding their addresses, and replacing these once the files are stored."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -7,18 +7,18 @@ from urllib.parse import unquote, urlsplit
 
 from app.importing.issues import Issue, IssueFile
 
-# A section of links that goes as its files arrive: the ticket lists its own.
+# A section of links; stored files are removed from it, as the ticket lists its files itself.
 ATTACHMENTS = "Attachments"
 _CODE = re.compile(r"(```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]+`)", re.DOTALL)
 _WORDS = re.compile(r"\[([^\[\]\n]{1,200})\]\(<?$")
 _ALTERNATIVE = re.compile(r"<img\b[^<>]*\balt=\"([^\"<>]{1,200})\"[^<>]*$", re.IGNORECASE)
-# How far before an address its words can begin.
+# The maximum length of the text before an address that is searched for its label.
 _BEFORE = 400
 
 
 @dataclass(frozen=True, slots=True)
 class StoredAs:
-    """A file that is stored here for an address."""
+    """The stored file for an address."""
 
     file_id: str
     name: str
@@ -32,7 +32,7 @@ class StoredAs:
 def found(
     text: str, pattern: re.Pattern[str], source_of: Callable[[str], str]
 ) -> Iterator[IssueFile]:
-    """The files whose addresses match, outside of code, perhaps some of them twice."""
+    """The files whose addresses match outside of code; may contain duplicates."""
     for part in _CODE.split(text)[::2]:
         for match in pattern.finditer(part):
             before = part[max(0, match.start() - _BEFORE) : match.start()]
@@ -44,7 +44,7 @@ def found(
 
 
 def with_stored(issue: Issue, stored: Mapping[str, StoredAs]) -> Issue:
-    """The issue whose texts show the files that are stored here, by their addresses there."""
+    """The issue with texts that show stored files; ``stored`` is by address in the tracker."""
     if not stored:
         return issue
     place = placing(stored)
@@ -61,7 +61,7 @@ def with_stored(issue: Issue, stored: Mapping[str, StoredAs]) -> Issue:
 
 
 def named_in(files: Sequence[IssueFile], texts: Sequence[str]) -> tuple[IssueFile, ...]:
-    """Those of the files whose addresses there the texts of a ticket still show."""
+    """The files whose addresses in the tracker still appear in a ticket's texts."""
     return tuple(
         one
         for one in files
@@ -73,10 +73,10 @@ def named_in(files: Sequence[IssueFile], texts: Sequence[str]) -> tuple[IssueFil
 
 
 def placing(stored: Mapping[str, StoredAs]) -> Callable[[str], str]:
-    """Show files from here in a text that names them by their addresses there."""
+    """A function that replaces the tracker's addresses in a text with those of stored files."""
     addresses = "|".join(re.escape(one) for one in sorted(stored, key=len, reverse=True))
     pattern = re.compile(
-        # An element of HTML, a link or image with what GitLab writes after it, or the bare address.
+        # An HTML element, a link or image with GitLab's attributes after it, or a bare address.
         rf"<(?:img|video|source)\b[^<>]*\bsrc=\"(?P<tag>{addresses})\"[^<>]*>(?:\s*</video>)?"
         rf"|\]\(<?(?P<link>{addresses})>?(?:\s+\"[^\"\n]*\")?\)(?:\{{[^{{}}\n]*\}})?"
         rf"|<?(?<![\w/.%-])(?P<bare>{addresses})(?![\w/%-])>?",
@@ -107,7 +107,7 @@ def _plain(words: str) -> str:
 
 
 def _listed_elsewhere(text: str, stored: Mapping[str, StoredAs]) -> str:
-    """The lines of a list of links whose files are not stored here."""
+    """The lines of a list of links, without the files that are stored."""
     return "\n".join(
         line
         for line in text.split("\n")

@@ -29,12 +29,12 @@ class Format(StrEnum):
     CSV = "csv"
 
 
-# Chooses the columns of a CSV file, given its header and the guessed columns.
+# Selects the columns of a CSV file, given its header and the guessed columns.
 Mapper = Callable[[tuple[str, ...], dict[str, str]], dict[str, str]]
 
 
 def detect(content: bytes) -> Format:
-    """The format of a file, judged by its beginning."""
+    """The format of a file, detected by its beginning."""
     start = content.removeprefix(b"\xef\xbb\xbf").lstrip()
     if start.startswith(b"["):
         return Format.GITHUB
@@ -42,7 +42,7 @@ def detect(content: bytes) -> Format:
         try:
             first = json_parsing.loads(start.partition(b"\n")[0])
         except ValueError:
-            # An object over several lines, or an invalid first line.
+            # A multi-line object, or an invalid first line.
             return Format.GITHUB if _GITHUB.search(start[:FIRST_BYTES]) else Format.JSONL
         is_github = isinstance(first, dict) and ("number" in first or "issue_url" in first)
         return Format.GITHUB if is_github else Format.JSONL
@@ -60,7 +60,7 @@ def read(
     encoding: str,
     mapper: Mapper,
 ) -> list[Issue]:
-    """The issues of files of one format, each id once; raises ValueError for another format."""
+    """The issues of files of one format, each id once; raises ValueError for other formats."""
     if format is Format.GITHUB:
         issues = github.read(sources, report)
     elif format is Format.JSONL:
@@ -80,7 +80,7 @@ def read(
 
 
 def unique(issues: list[Issue], report: ImportReport) -> list[Issue]:
-    """The issues, the first of each id."""
+    """The first issue of each id."""
     by_id: dict[str, Issue] = {}
     for issue in issues:
         if len(issue.id) > text.NAME_LENGTH or "\x00" in issue.id:

@@ -49,7 +49,7 @@ def assembled(
     comments: Mapping[str, list[IssueComment]],
     report: ImportReport,
 ) -> list[Issue]:
-    """The issues of entries, each with its position; ``comments`` are by name of the issue."""
+    """The issues of entries, which are (position, object); ``comments`` are by issue name."""
     milestones: dict[str, Issue] = {}
     issues = []
     for where, entry in entries:
@@ -86,7 +86,7 @@ def _entries(source: IssueSource) -> Iterator[tuple[int, Any]]:
 
 
 def name_of(url: str, number: Any = None) -> str:
-    """``owner/name#12``, or ``#12`` where the address names no repository."""
+    """``owner/name#12``, or ``#12`` if the URL names no repository."""
     match = _REPOSITORY.search(url)
     return f"{match.group(1)}#{match.group(2)}" if match else f"#{number}"
 
@@ -166,7 +166,7 @@ def _sections(body: Any) -> tuple[tuple[str, str], ...]:
 
 
 def comment_of(entry: dict[str, Any]) -> IssueComment:
-    """Raises ValueError for a time that cannot be parsed."""
+    """The comment of an entry; raises ValueError for an invalid time."""
     return IssueComment(
         _login(entry.get("user") or entry.get("author")),
         without_comments(str(entry.get("body") or "")),

@@ -1,4 +1,4 @@
-"""The form of the import page: parsing it, and refusing what is wrong with it."""
+"""The form of the import page: parsing and validating it."""
 
 from dataclasses import dataclass, field
 
@@ -29,22 +29,22 @@ FIELDS = frozenset(
 )
 # The prefix of the fields that map columns, such as ``column-title``.
 COLUMN = "column-"
-# The field with the header for which the columns were chosen.
+# The field with the header that the columns were selected for.
 HEADER = "header"
-# Rows in all files of one upload, which bounds what an upload costs.
+# The most rows in all files of an upload, which limits its cost.
 ROWS = 5_000
 
 
 @dataclass(slots=True)
 class ImportForm:
-    """A parsed import form; ``form.errors`` says what is wrong with it."""
+    """A parsed import form; ``form.errors`` has its problems."""
 
     form: Form
     is_dry_run: bool
     forwards_to_webhooks: bool
     project: SeenProject | None = None
     sources: list[IssueSource] = field(default_factory=list)
-    # Usernames here, by the names that the file has.
+    # Usernames here, by the names in the file.
     usernames: dict[str, str] = field(default_factory=dict)
     options: table.Options = field(default_factory=table.Options)
     encoding: str = ENCODINGS[0][0]

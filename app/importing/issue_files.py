@@ -1,4 +1,4 @@
-"""Files of issues: which of them an issue still lacks here, and on which text each hangs."""
+"""Files of issues: which files a ticket still lacks, and which text each belongs to."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -21,38 +21,38 @@ from app.tickets import links
 from app.tickets.importing import rewrite_texts
 from app.tickets.models import Comment, ExternalLink, ImportedIssue, Ticket
 
-# Tickets whose texts are read at once.
+# Tickets per query of texts.
 PORTION = 50
 
 
 @dataclass(frozen=True, slots=True)
 class SuppliedFiles:
-    """Files of an issue by their addresses in the other tracker, and which are gone there."""
+    """Files of an issue by address in the other tracker, and the addresses that are gone."""
 
     files: Mapping[str, PreparedFile] = field(default_factory=dict)
     gone: Sequence[str] = ()
 
 
-# By the ids of the issues.
+# By issue id.
 FilesOfIssues = Mapping[str, SuppliedFiles]
 
 
 class FileSupply(Protocol):
-    """Where the files of issues come from."""
+    """A source of the files of issues."""
 
     def prepared(
         self, issues: Sequence[Issue], report: ImportReport
     ) -> AbstractContextManager[FilesOfIssues]:
-        """The files of the first of these issues, at least of one; what cannot be had is noted."""
+        """The files of the first issues, at least of one; notes files that are unavailable."""
 
 
 def lacking(
     issues: Sequence[Issue], ticket_ids: Mapping[str, str], gone: Mapping[str, Collection[str]]
 ) -> list[Issue]:
-    """The new ones of the issues, and those that have a ticket with the files that it lacks.
+    """The new issues, and the imported issues whose tickets lack files, with only those files.
 
-    A file is there, or nobody wants it, where no text and no link of a live ticket names it at the
-    tracker. Those that are ``gone`` there are left out, by the ids of the issues.
+    A ticket lacks a file if one of its texts or links still has the address in the tracker. Deleted
+    tickets lack none. ``gone`` are the addresses to skip, by issue id.
     """
     imported = {ticket_ids[one.id]: one for one in issues if one.files and one.id in ticket_ids}
     files = {}
@@ -83,7 +83,7 @@ def lacking(
 
 
 def _by_ticket(statement: Executable) -> defaultdict[str, list[str]]:
-    """Texts by the ids of their tickets."""
+    """Texts by ticket id."""
     found = defaultdict(list)
     for ticket_id, said in session.execute(statement):
         found[ticket_id].append(said)
@@ -91,7 +91,7 @@ def _by_ticket(statement: Executable) -> defaultdict[str, list[str]]:
 
 
 def gone_of(project_id: str) -> dict[str, list[str]]:
-    """The addresses of the files that were gone in the other tracker, by the ids of the issues."""
+    """The addresses of files that were gone in the other tracker, by issue id."""
     rows = session.execute(
         select(ImportedIssue.external_id, ImportedIssue.gone_files).where(
             ImportedIssue.project_id == project_id, ImportedIssue.gone_files.is_not(None)
@@ -101,10 +101,10 @@ def gone_of(project_id: str) -> dict[str, list[str]]:
 
 
 def keep_gone(project_id: str, external_id: str, addresses: Sequence[str]) -> None:
-    """Remember that these files of an imported issue are gone in the other tracker."""
+    """Store that these files of an imported issue are gone in the other tracker."""
     known = {"project_id": project_id, "external_id": external_id}
     issue = session.scalars(select(ImportedIssue).filter_by(**known)).one_or_none()
-    # An issue that was deleted there, such as in a trash, became no ticket.
+    # An issue that was deleted in the tracker has no ticket.
     if issue is not None:
         issue.gone_files = sorted({*(issue.gone_files or ()), *addresses})
         session.flush()
@@ -113,7 +113,7 @@ def keep_gone(project_id: str, external_id: str, addresses: Sequence[str]) -> No
 def to_store(
     files: Mapping[str, PreparedFile],
 ) -> tuple[dict[str, StoredAs], list[ImportedFile]]:
-    """What becomes of prepared files: by their addresses at the tracker, and to be added."""
+    """Prepared files, as ``StoredAs`` by address in the tracker, and as files to add."""
     stored = {
         address: StoredAs(ids.new_id(), file.name, file.thumbnail is not None)
         for address, file in files.items()
@@ -124,7 +124,7 @@ def to_store(
 def placed(
     files: Sequence[ImportedFile], texts: Sequence[tuple[str | None, str]]
 ) -> list[ImportedFile]:
-    """The files on the first text that shows each: a comment, by its id, or the ticket's own."""
+    """Assign each file to the first text that shows it: a comment, by id, or the ticket's text."""
     return [
         replace(file, comment_id=next((one for one, body in texts if file.file_id in body), None))
         for file in files
@@ -138,7 +138,7 @@ def add_late(
     ticket_id: str,
     files: Mapping[str, PreparedFile],
 ) -> int:
-    """Add files that an earlier run left out or could not have, where the ticket names them."""
+    """Add files that earlier runs left out or could not get, if the ticket still names them."""
     stored, imported = to_store(files)
     with showing_files():
         texts = rewrite_texts(actor, project_id, external_id, placing(stored))

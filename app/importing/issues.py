@@ -1,12 +1,12 @@
-"""The issues, comments and links that every format is read into."""
+"""Issues, comments and links in the form that all formats are read into."""
 
 from dataclasses import dataclass, field
 
 from app.importing import messages
 
-# The kind of link by which an issue names its parent.
+# The kind of link from an issue to its parent.
 PARENT_LINK = "parent-child"
-# The kind of link to an issue that the text mentions, whether it is imported or not.
+# The kind of link to an issue that a text mentions, whether or not it is imported.
 MENTION_LINK = "mentioned"
 MEDIUM = 2
 
@@ -24,13 +24,13 @@ class IssueComment:
     author: str
     text: str
     written_at: int | None
-    # The time as the file has it, where it cannot be parsed.
+    # The time as written in the file, if it cannot be parsed.
     when: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class IssueFile:
-    """A file of an issue: its address in the texts, and the one where it is asked for."""
+    """A file of an issue: its address in texts, and the address to request it from."""
 
     address: str
     source: str
@@ -39,11 +39,11 @@ class IssueFile:
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """One issue of a file; times in milliseconds, priority from 0 (most urgent) to 4."""
+    """An issue of a file; times are in milliseconds, priority is 0 (most urgent) to 4."""
 
     id: str
     title: str
-    # Where it can be read in the other tracker.
+    # The issue's address in the other tracker.
     address: str = ""
     # (heading, text); a text without a heading comes first.
     sections: tuple[tuple[str, str], ...] = ()
@@ -57,7 +57,7 @@ class Issue:
     labels: tuple[str, ...] = ()
     links: tuple[IssueLink, ...] = ()
     comments: tuple[IssueComment, ...] = ()
-    # (title, address) of what belongs to it elsewhere, such as pull requests.
+    # (title, address) of related pages, such as pull requests.
     pages: tuple[tuple[str, str], ...] = ()
     files: tuple[IssueFile, ...] = ()
     due_date: str | None = None
@@ -65,31 +65,31 @@ class Issue:
     updated_at: int | None = None
     closed_at: int | None = None
     closing: str = ""
-    # What no field holds, for the last line of the ticket's text.
+    # Data without a field, for the last line of the ticket's text.
     origins: tuple[str, ...] = ()
     is_deleted: bool = False
-    # Its position in the file, for the report.
+    # The position in the file, for the report.
     where: str = ""
 
     @property
     def row_count(self) -> int:
-        """How many tickets, comments, labels, relations and links it becomes at most."""
+        """The most tickets, comments, labels, relations and links that it becomes."""
         return 1 + len(self.comments) + len(self.labels) + len(self.links) + len(self.pages)
 
 
 class TooMuch(ValueError):
-    """An upload is larger than one upload may be."""
+    """An upload is too large."""
 
 
 @dataclass(slots=True)
 class Allowance:
-    """How many rows may be read from all files together; unlimited without ``max_rows``."""
+    """The most rows to read from all files together; unlimited without ``max_rows``."""
 
     max_rows: int | None = None
     taken: int = 0
 
     def take(self) -> None:
-        """Count a row; raises TooMuch for one too many."""
+        """Count a row; raises TooMuch over the limit."""
         self.taken += 1
         if self.max_rows is not None and self.taken > self.max_rows:
             raise TooMuch(messages.too_many_rows(self.max_rows))
@@ -97,7 +97,7 @@ class Allowance:
 
 @dataclass(frozen=True, slots=True)
 class IssueSource:
-    """A file to read; ``prefix`` names it in positions where there are several files."""
+    """A file to read; ``prefix`` names it in positions if there are several files."""
 
     name: str
     content: bytes

@@ -60,7 +60,7 @@ def read(sheet: Sheet, options: Options, report: ImportReport) -> list[Issue]:
         issue = _issue(where, row, keys, Times(options, report))
         issues.setdefault(issue.id, issue)
         blocks += [(issue.id, other) for other in _all(row, f"{OUTWARD}Blocks)") if other]
-    # A blocked issue holds the link, so what an issue blocks goes to the other issue.
+    # The blocked issue holds the link, so add each outward "blocks" to the other issue.
     for blocker, blocked in blocks:
         if blocked in issues:
             link = IssueLink("blocks", blocker)
@@ -134,7 +134,7 @@ def _comment(issue: str, text: str, times: Times) -> IssueComment:
     when, author, body = parts
     unread = len(times.unread)
     written_at = times.moment(issue, "commented", when)
-    # An unread time belongs to the comment, not to the ticket's text.
+    # An unparsed time belongs to the comment, not to the ticket's text.
     del times.unread[unread:]
     return IssueComment(author, as_markdown(body), written_at, "" if written_at else when)
 
@@ -146,7 +146,7 @@ def _links(row: Cells, keys: dict[str, str]) -> list[IssueLink]:
         if column.startswith((OUTWARD, INWARD)):
             kind = LINK_KINDS.get(column.partition("(")[2].rstrip(")"), "related")
             is_inward = column.startswith(INWARD)
-            # The other issue holds these: what this one blocks, and its duplicates.
+            # The other issue holds these links: it is blocked by, or a duplicate of, this one.
             if (kind == "blocks" and not is_inward) or (kind == "duplicates" and is_inward):
                 continue
             links += [IssueLink(kind, other) for other in _all(row, column)]
@@ -156,7 +156,7 @@ def _links(row: Cells, keys: dict[str, str]) -> list[IssueLink]:
 def as_markdown(text: str, files: Mapping[str, str] | None = None) -> str:
     """Jira's markup as Markdown; the content of code blocks stays unchanged.
 
-    ``files`` has the addresses of attachments by their names.
+    ``files`` maps names of attachments to their addresses.
     """
     files = files or {}
     text = text.replace("\r\n", "\n")
@@ -165,7 +165,7 @@ def as_markdown(text: str, files: Mapping[str, str] | None = None) -> str:
         mark = f"{{{opening.group(1)}}}"
         end = text.find(mark, opening.end()) if mark not in unclosed else -1
         if end < 0:
-            # Later openings of this mark have no end either, so the text is not searched again.
+            # Later openings of this mark have no end either, so do not search again.
             unclosed.add(mark)
             parts.append(_prose(text[position : opening.end()], files))
             position = opening.end()

@@ -26,11 +26,11 @@ class RelationLinker:
         self.actor = actor
         self.report = report
         self.ticket_ids = ticket_ids
-        # In the order in which they were added; the values say nothing.
+        # An ordered set; the values are unused.
         self.edges: dict[Edge, None] = {}
 
     def remember(self, project_id: str) -> None:
-        """Load the relations that imported tickets have already."""
+        """Load the relations that imported tickets already have."""
         rows = session.execute(
             select(
                 TicketRelation.source_ticket_id,
@@ -98,5 +98,5 @@ class RelationLinker:
 
 
 def _exists(error: DomainError) -> bool:
-    """Whether someone else wrote it first, such as another run of the same file."""
+    """Whether the relation was written concurrently, for example by a run of the same file."""
     return isinstance(error, Conflict) and (error.details or {})["reason"] == "duplicate_key"

@@ -1,4 +1,4 @@
-"""What imports say to people, and what they write into tickets and pages."""
+"""Messages of imports, and the texts that they write into tickets and pages."""
 
 from pathlib import Path
 

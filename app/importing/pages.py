@@ -29,12 +29,12 @@ pages = Blueprint("import_pages", __name__)
 # Rows (tickets, comments, labels and relations) that one request writes. An issue takes about
 # four milliseconds on SQLite, so a request ends before a browser or a proxy times out.
 MAX_REQUEST_ROWS = 1_000
-# Over all of its requests.
+# Rows of one upload, over all of its requests.
 MAX_UPLOAD_ROWS = 20_000
 MAX_COLUMNS = 500
-# On the page; the downloaded report has all.
+# Rows on the page; the downloaded report has all rows.
 SHOWN_ROWS = 200
-# The form field that carries the totals of the requests before.
+# The form field with the totals of the earlier requests.
 SO_FAR = "so-far"
 COLUMNS = ("where", "issue", "outcome", "ticket", "type", "state", "priority", "assignee", "title")
 MORE = ("reason", "detail")
@@ -42,18 +42,18 @@ MORE = ("reason", "detail")
 
 @dataclass(slots=True)
 class Upload:
-    """A submitted form, what its files hold, and the result of the run.
+    """A submitted form, the content of its files, and the result of the run.
 
-    ``form.errors`` says why there was no run.
+    ``form.errors`` explains why there was no run.
     """
 
     submitted: ImportForm
     report: ImportReport = field(default_factory=ImportReport)
     planned: list[Planned] = field(default_factory=list)
-    # Of a CSV file: its header, and the column chosen for each field.
+    # For a CSV file: its header, and the selected column of each field.
     header: tuple[str, ...] = ()
     mapping: dict[str, str] = field(default_factory=dict)
-    # How many issues are left, and how many have relations left to write.
+    # How many issues are left, and how many still have relations to write.
     left: int = 0
     unlinked: int = 0
     so_far: SoFar = field(default_factory=SoFar)
@@ -68,12 +68,12 @@ class Upload:
 
     @property
     def header_key(self) -> str:
-        """Identifies the header for which columns were chosen; another file has another."""
+        """Identifies the header that the columns were selected for."""
         return "\t".join(self.header)[:2000]
 
     @property
     def is_partial(self) -> bool:
-        """Whether another request has to continue the import."""
+        """Whether another request must continue the import."""
         return not self.submitted.is_dry_run and bool(self.left or self.unlinked)
 
 
@@ -90,7 +90,7 @@ def try_or_import() -> Response:
     try:
         _run(upload)
     except (Gone, NotFound) as error:
-        # The project was deleted in the meantime.
+        # The project was deleted meanwhile.
         upload.form.refuse("project", error.message)
         return _page(upload, status=422)
     return _page(upload, has_run=True)
@@ -162,7 +162,7 @@ def _run(upload: Upload) -> None:
         submitted.project.id,
         upload.report,
         submitted.usernames,
-        # Like every write of a page, each batch checks the session again.
+        # Each batch checks the session again, like every write of a page.
         write=lambda work: write(lambda _: work()),
         max_created=None if submitted.is_dry_run else MAX_REQUEST_ROWS,
     )

@@ -1,7 +1,7 @@
 """Fitting any hierarchy into epic, story and subtask, parents before their children.
 
-An epic has no parent. Below an epic is a story; anything deeper is a subtask of the story above it.
-What does not fit becomes a ``relates_to`` relation and a note.
+An epic has no parent. Below an epic is a story; anything deeper is a subtask of the story above.
+Other parent links become a ``relates_to`` relation and a note.
 """
 
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ def plan(issues: list[Issue], report: ImportReport) -> list[Planned]:
     planned: dict[str, Planned] = {}
 
     for issue in issues:
-        # The unplanned ancestors, nearest first. Chains can be too long for recursion.
+        # Unplanned ancestors, nearest first. Chains can be too long for recursion.
         chain: dict[str, list[str]] = {}
         current: str | None = issue.id
         while current is not None and current not in planned:

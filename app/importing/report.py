@@ -1,4 +1,4 @@
-"""What an import did and what it could not map: of one run, and summed over several requests."""
+"""What an import did and could not map, for one run and summed over several requests."""
 
 from collections import Counter
 from dataclasses import asdict, dataclass, field
@@ -10,10 +10,10 @@ from app.core import text
 from app.core.ids import as_uuid
 from app.importing import messages
 
-# Bounds of ``SoFar``: different kinds and reasons, and the length of each text.
+# Limits of ``SoFar``: the number of kinds and of reasons, and the length of each text.
 MAX_ENTRIES = 50
 MAX_LENGTH = 300
-# What names of rows without an id begin with.
+# The prefix of the generated names of rows without an id.
 UNNAMED = "row "
 
 
@@ -92,7 +92,7 @@ class ImportReport:
         return "\n".join(lines)
 
     def reasons(self) -> list[Reason]:
-        """The most frequent first."""
+        """The reasons of the notes, most frequent first."""
         examples: dict[str, str] = {}
         for issue, reason, detail in self.notes:
             examples.setdefault(reason, _example(issue, detail))
@@ -101,7 +101,7 @@ class ImportReport:
 
 
 def _example(issue: str, detail: str) -> str:
-    """What stands in the file, and where; nobody knows a row by the name that was made for it."""
+    """The detail and its issue; omits generated names of rows, which users do not know."""
     if not detail:
         return issue
     return f"“{detail}”" if issue.startswith(UNNAMED) else messages.detail_in(detail, issue)
@@ -112,17 +112,17 @@ class SoFar:
     """The totals of all requests of one import.
 
     The server stores nothing about an import, so the page sends this with each request. It is only
-    displayed, to the person who sent it.
+    shown to the person who sent it.
     """
 
     created: dict[str, int] = field(default_factory=dict)
     reasons: dict[str, Reason] = field(default_factory=dict)
-    # The requests that created something, by which the import is rewound.
+    # The ids of requests that created something, which are used to undo the import.
     request_ids: list[str] = field(default_factory=list)
 
     @classmethod
     def parse(cls, value: str) -> "SoFar":
-        """What ``to_send`` wrote, cut to its bounds; empty for anything else."""
+        """Parse the text of ``to_send``, cut to the limits; empty for any other text."""
         try:
             totals = orjson.loads(value)
             created = {

@@ -1,7 +1,7 @@
-"""Importing planned issues as tickets, or a dry run. Running an import again adds nothing twice.
+"""Importing planned issues as tickets. Running an import again adds nothing twice.
 
-An issue is written whole or not at all. Issues of earlier runs are known by their external ids.
-Each batch locks the project and loads those ids again, so concurrent runs create nothing twice.
+An issue is written completely or not at all. External ids identify the issues of earlier runs.
+Each batch locks the project and reloads those ids, so concurrent runs create nothing twice.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -37,9 +37,9 @@ from app.tickets.models import ImportedIssue, Ticket, TicketType
 
 # Small, as other writers wait for the project's ticket counter during a batch.
 BATCH = 50
-# What is put into the search index is stored there, many at once.
+# The search index is flushed once per this many issues.
 ISSUES_PER_FLUSH = 400
-# What the report calls tickets of each type.
+# The report's words for tickets of each type.
 CREATED_AS = {
     TicketType.EPIC: "epics",
     TicketType.STORY: "stories",
@@ -49,9 +49,9 @@ CREATED_AS = {
 _INSERT = Prepared(insert(cast("Table", ImportedIssue.__table__)))
 _NO_FILES = SuppliedFiles()
 
-# Called with the number of issues that a step handled.
+# Gets the number of issues that a step handled.
 Progress = Callable[[int], None]
-# Runs work as one writing unit of work, perhaps several times, and returns its result.
+# Runs work in one writing unit of work, possibly several times, and returns its result.
 Write = Callable[[Callable[[], int]], int]
 
 
@@ -59,7 +59,7 @@ Write = Callable[[Callable[[], int]], int]
 class Snapshot:
     """The importer's state before a batch, restored when the unit of work runs again.
 
-    What only grows is restored by its length.
+    Collections that only grow are restored by length.
     """
 
     ticket_ids: int
@@ -75,11 +75,11 @@ def _shorten(grown: dict[Any, Any], length: int) -> None:
 
 
 class Importer:
-    """One run into one project, by one human; ``usernames`` maps names of the file.
+    """One run into one project, by one human; ``usernames`` maps names in the file.
 
-    Files that were gone in the other tracker are only asked for again with ``asks_for_gone``. With
+    Files that were gone in the other tracker are only requested again with ``asks_for_gone``. With
     ``max_created`` the run stops after that many created tickets, comments, labels and relations.
-    ``left`` counts the issues that are left then, ``unlinked`` those whose relations are left.
+    Then ``left`` counts the remaining issues, ``unlinked`` those with remaining relations.
     """
 
     linker = RelationLinker
@@ -133,7 +133,7 @@ class Importer:
         handle: Callable[[Sequence[Planned]], int],
         progress: Progress,
     ) -> int:
-        """Handle the entries in batches until ``max_created`` is reached; how many were handled."""
+        """Handle entries in batches until ``max_created`` is reached; returns how many."""
         done = flushed = 0
         while done < len(planned) and not self._is_enough():
             batch = planned[done : done + BATCH]
@@ -150,7 +150,7 @@ class Importer:
         return done
 
     def _handled(self, batch: Sequence[Planned], handle: Callable[[Sequence[Planned]], int]) -> int:
-        """How many entries of a batch one unit of work handled."""
+        """Handle entries of a batch in one unit of work; returns how many."""
         before = self._snapshot()
 
         def work() -> int:
@@ -164,7 +164,7 @@ class Importer:
 
     @contextmanager
     def _with_files(self, batch: Sequence[Planned]) -> Iterator[Sequence[Planned]]:
-        """The first entries of a batch, as far as their files are prepared meanwhile."""
+        """The first entries of a batch, up to one whose files are not prepared."""
         if self._supply is None or not any(entry.issue.files for entry in batch):
             yield batch
             return
@@ -181,7 +181,7 @@ class Importer:
         self._prepared = {}
 
     def _import_batch(self, batch: Sequence[Planned]) -> int:
-        """All issues in one savepoint; if one is refused, each in a savepoint of its own."""
+        """Import all issues in one savepoint; if one is refused, each in a separate savepoint."""
         labels, before = dict(self._labels), self._snapshot()
         try:
             with savepoint():
@@ -228,7 +228,7 @@ class Importer:
         self._links.remember(self.project_id)
 
     def _load_imported(self, external_ids: list[str] | None) -> None:
-        """Load what these issues became, or all that the project imported."""
+        """Load the tickets of these issues, or of all issues imported into the project."""
         statement = (
             select(ImportedIssue.external_id, ImportedIssue.ticket_id, Ticket.display_id)
             .join(Ticket, Ticket.id == ImportedIssue.ticket_id)
@@ -250,7 +250,7 @@ class Importer:
         self.report.rows.append(ReportRow(issue.where, issue.id, outcome, **fields))
 
     def _is_skipped(self, issue: Issue) -> bool:
-        """Whether the issue is imported already or was deleted, which the report then says."""
+        """Whether the issue is already imported or was deleted; adds that to the report."""
         if issue.id in self.ticket_ids:
             ticket = self._display_ids.get(issue.id, "")
             self._add_row(issue, messages.ALREADY_IMPORTED, ticket=ticket)
@@ -335,7 +335,7 @@ class Importer:
         parent_id: str | None,
         files: Sequence[ImportedFile],
     ) -> tuple[str, str]:
-        """Write the ticket with its comments and files; its id and display id."""
+        """Write the ticket with its comments and files; returns its id and display id."""
         imported = import_ticket(
             self.actor,
             self._project,
@@ -370,7 +370,7 @@ class Importer:
         return ticket.id, ticket.display_id
 
     def _type_and_parent(self, entry: Planned) -> tuple[TicketType, str | None]:
-        """The planned type and parent; a story where the parent was not imported."""
+        """The planned type and parent; a story if the parent was not imported."""
         if entry.parent_id is None:
             return entry.type, None
         parent_id = self.ticket_ids.get(entry.parent_id)
@@ -391,6 +391,6 @@ class Importer:
 
 
 def _is_full(error: DomainError) -> bool:
-    """Whether there is no room for more files."""
+    """Whether the file quota is used up."""
     reason = (error.details or {}).get("reason")
     return isinstance(error, InvalidField) and reason == "quota_exceeded"

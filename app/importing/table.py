@@ -12,7 +12,7 @@ from app.importing import dates, messages, words
 from app.importing.issues import MEDIUM, PARENT_LINK, Issue, IssueComment, IssueLink, IssueSource
 from app.importing.report import UNNAMED, ImportReport
 
-# The default of the csv module is 128 KiB; a body may be longer.
+# The csv module's default is 128 KiB; a body may be longer.
 MAX_CELL_LENGTH = 16 * 1024 * 1024
 # Trackers repeat a column for each comment or label.
 MAX_COLUMNS = 5_000
@@ -34,7 +34,7 @@ class Sheet:
 
 
 def read_cells(source: IssueSource, report: ImportReport, encoding: str = "utf-8-sig") -> Sheet:
-    """Raises ValueError for a wrong encoding, a missing header, or too many rows or columns."""
+    """Read a sheet; raises ValueError for a bad encoding, no header, too many rows or columns."""
     try:
         text = source.content.decode(encoding)
     except (UnicodeDecodeError, LookupError) as error:
@@ -54,7 +54,7 @@ def read_cells(source: IssueSource, report: ImportReport, encoding: str = "utf-8
 
 
 def _delimiter(text: str) -> str:
-    """The one that occurs most often in the header."""
+    """The delimiter that occurs most often in the header."""
     header = text.partition("\n")[0]
     return max(DELIMITERS, key=header.count)
 
@@ -84,8 +84,8 @@ def _rows(
         yield where, cells
 
 
-# The fields, and the columns that are guessed for them: the names that trackers use in exports, in
-# lower case and without brackets.
+# The fields, and the column names guessed for each: names in trackers' exports, in lower case
+# and without brackets.
 GUESSES = {
     "title": ("title", "summary", "subject", "card name", "name", "task", "issue"),
     "id": ("id", "key", "issue key", "issue id", "card id", "task id", "#", "number", "ticket"),
@@ -126,12 +126,12 @@ class Options:
     zone: tzinfo = UTC
 
     def fitting(self, values: Iterable[str]) -> "Options":
-        """These options, with the order of days and months that these times show."""
+        """These options, with the order of days and months that the values show."""
         return replace(self, date_formats=(*self.date_formats, *dates.order_of(values)))
 
 
 def guess(header: tuple[str, ...]) -> dict[str, str]:
-    """The probable column of each field, where there is one."""
+    """The probable column of each field, if any."""
     by_name = {_bare(name): name for name in reversed(header)}
     columns = {
         field: next((by_name[name] for name in names if name in by_name), "")
@@ -145,7 +145,7 @@ def _bare(name: str) -> str:
 
 
 def checked(mapping: dict[str, str], header: tuple[str, ...]) -> dict[str, str]:
-    """The mapping itself; raises ValueError where it does not fit the header."""
+    """The mapping itself; raises ValueError if it does not fit the header."""
     for field, column in mapping.items():
         if field not in FIELDS:
             raise ValueError(messages.unknown_field(field, ", ".join(FIELDS)))
@@ -178,7 +178,7 @@ def read(
 
 
 def _with_parents_by_title(issues: list[Issue]) -> list[Issue]:
-    """The issues, with parents that are named by title, as some trackers do, named by id."""
+    """The issues, with parents named by title, as some trackers do, replaced by ids."""
     ids = {issue.id for issue in issues}
     by_title = {issue.title: issue.id for issue in reversed(issues)}
 
@@ -191,7 +191,7 @@ def _with_parents_by_title(issues: list[Issue]) -> list[Issue]:
 
 
 class Times:
-    """Parses the times of one issue; those that cannot be parsed are kept as text and noted."""
+    """Parses the times of one issue; keeps times that cannot be parsed as text and notes them."""
 
     def __init__(self, options: Options, report: ImportReport) -> None:
         self.options = options
@@ -199,7 +199,7 @@ class Times:
         self.unread: list[str] = []
 
     def moment(self, issue: str, name: str, value: str) -> int | None:
-        """A time in milliseconds; None where there is none or it cannot be parsed."""
+        """A time in milliseconds; None if it is missing or cannot be parsed."""
         if not value:
             return None
         try:
@@ -223,7 +223,7 @@ class Times:
 
 
 def priority(issue: str, word: str, report: ImportReport) -> int:
-    """The priority that a word means; medium and a note if it is unknown."""
+    """The priority that a word means; notes an unknown word and returns medium."""
     level = words.urgency(word)
     if level is None:
         report.note(issue, messages.UNKNOWN_PRIORITY, word)
@@ -263,6 +263,6 @@ def _issue(where: str, first: dict[str, str], cells: Cells, times: Times) -> Iss
 
 
 def _listed(values: list[str] | None) -> list[str]:
-    """The items of cells that hold lists."""
+    """The items of cells that contain lists."""
     parts = [part.strip() for value in values or () for part in _LIST.split(value)]
     return [part for part in parts if part]

@@ -37,7 +37,7 @@ _ENTRY = re.compile(r"([A-Za-z_][A-Za-z0-9_-]*):[ \t]*(.*)")
 _HEADING = re.compile(r"^#{1,6}[ \t]++(.+)$", re.MULTILINE)
 _TITLE_LINE = re.compile(r"\A\s*^#[ \t]++(.+)(?:\n\s*^|\Z)", re.MULTILINE)
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
-# A code span, which stays unchanged, or a link whose target has no blank.
+# A code span, which stays unchanged, or a link whose target has no space.
 _SPAN_OR_LINK = re.compile(r"(`+)[^`]*?\1|(?<!!)\[([^\[\]\n]{1,300})\]\(([^()\s]{1,500})\)")
 # Files without a suffix that are not pages.
 _NAMED_FILES = frozenset({"Caddyfile", "Dockerfile", "LICENSE", "Makefile"})
@@ -69,7 +69,7 @@ class WikiImportReport:
 
 
 def read(folder: Path, report: WikiImportReport) -> list[SourceFile]:
-    """The Markdown files below a folder, sorted by path; the first of two with one slug counts."""
+    """The Markdown files below a folder, sorted by path; of two with the same slug, the first."""
     sources = []
     slugs_in_use: set[str] = set()
     for path in sorted(folder.rglob("*.md")):
@@ -167,7 +167,7 @@ def _wikilink(
 
 
 def _is_no_page(path: str, resolved: str) -> bool:
-    """Whether a link leads to another kind of file, or out of the folder."""
+    """Whether a link leads to another type of file, or out of the folder."""
     suffix = posixpath.splitext(path)[1]
     is_other = suffix not in ("", ".md") or posixpath.basename(path) in _NAMED_FILES
     return not path.startswith("/") and (is_other or resolved.startswith("../"))

@@ -36,7 +36,7 @@ _CATEGORIES = {
     ),
 }
 
-# Statuses that mean a state of this name, where the project has one. The category alone is coarser:
+# The state name that each status means, if the project has that state. Categories are coarser:
 # "doing" and "in review" are both active.
 STATE_NAMES = {
     **dict.fromkeys(("doing", "started", "active", "wip", "indeterminate"), "inprogress"),
@@ -44,7 +44,7 @@ STATE_NAMES = {
     **dict.fromkeys(("selected for development", "ready"), "todo"),
 }
 
-# Kinds that the ticket type expresses; any other kind becomes a label.
+# Kinds that a ticket type covers; any other kind becomes a label.
 PLAIN_KINDS = frozenset({"epic", "story", "task", "subtask", "sub-task"})
 
 RELATED_WORDS = {

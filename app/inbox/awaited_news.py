@@ -1,7 +1,7 @@
-"""Whom new events may concern, among actors that wait for news.
+"""Finds the actors that new events may concern, among those that wait for news.
 
-It answers for all of them at once and errs on one side: whom it leaves out has no news, and whom it
-names asks ``bot_news.py``, which decides.
+It checks all of them at once and may name too many: an actor that it omits has no news, and for
+an actor that it names, ``bot_news.py`` decides.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,11 +18,11 @@ from app.inbox import mentions
 from app.tickets.changes import OVERLAP_MS
 from app.tickets.models import Comment, Ticket, TicketWatcher
 
-# The newest events that are looked at, and of a ticket the newest comments and events.
+# The newest events that are read, and the newest comments and events per ticket.
 MAX_ROWS = 2_000
-# Events that are read at a time, with the texts of their comments.
+# Events per query, with the texts of their comments.
 PART = 50
-# How often a look goes back by all of the overlap, and how far the others go back before the last.
+# How often a look covers the whole overlap, and by how much other looks overlap the last one.
 LOOK_BACK_MS, SHORT_MS = 500, 1_000
 FIRST_MS = 3_000
 
@@ -48,8 +48,8 @@ _newest_events = (
     .limit(MAX_ROWS)
     .subquery()
 )
-# By the kinds of tickets that concern a bot (``service.concerned_by``): watched, assigned, created,
-# commented on, claimed. Those with a mention are in the cache of ``mentions.py``.
+# Users by the kinds of tickets that concern a bot (``service.concerned_by``): watched, assigned,
+# created, commented on, claimed. The cache of ``mentions.py`` has tickets with a mention.
 _TAKING_PART = Prepared(
     union(
         select(TicketWatcher.user_id).where(TicketWatcher.ticket_id == _ticket_id),
@@ -69,17 +69,17 @@ def _events(ids: list[str]) -> AnySelect:
 
 
 class NewsWatch:
-    """The events that were seen; ``look`` needs a unit of work."""
+    """Tracks the events that were seen; ``look`` needs a unit of work."""
 
     def __init__(self) -> None:
         self._seen: set[str] = set()
-        # The times of the last look, and of the last that went back by all of the overlap.
+        # The times of the last look, and of the last look that covered the whole overlap.
         self._looked_at = self._looked_back_at = 0
 
     def look(self, waiting: Mapping[str, Actor]) -> frozenset[str] | None:
-        """The ids of those whom events since the last look may concern; None without any event.
+        """The ids of actors that new events may concern; None if there are no new events.
 
-        ``waiting`` is by id. Before the first look, they saw all events of ``FIRST_MS`` ago.
+        ``waiting`` maps ids to actors. The first look ignores events older than ``FIRST_MS``.
         """
         new = self._new()
         if not new:
@@ -92,12 +92,12 @@ class NewsWatch:
             user_ids |= {row[0] for row in _TAKING_PART.all(ticket_id=ticket_id)}
         concerned = set(_named(events, waiting))
         for event in events:
-            # One's own events are not news to oneself.
+            # An actor's own events are not news to it.
             concerned |= taking_part[event.ticket_id] - {event.actor_user_id}
         return frozenset(concerned & waiting.keys())
 
     def _new(self) -> list[str]:
-        """The ids of the events since the last look."""
+        """The ids of the events that no earlier look has seen."""
         moment = now_ms()
         is_lookback = not 0 <= moment - self._looked_back_at < LOOK_BACK_MS
         start = moment - OVERLAP_MS if is_lookback else self._looked_at - SHORT_MS
@@ -121,7 +121,7 @@ def _in_parts(ids: list[str]) -> Iterator[list[str]]:
 def _mentioned(
     waiting: Mapping[str, Actor], ticket_ids: frozenset[str]
 ) -> Iterator[tuple[str, str]]:
-    """Who was mentioned earlier on which of these tickets."""
+    """Pairs of a waiting user and a ticket that has mentioned the user earlier."""
     for user_id in waiting:
         known = mentions.known_tickets(user_id)
         for ticket_id in ticket_ids if known is None else ticket_ids & known:
@@ -129,7 +129,7 @@ def _mentioned(
 
 
 def _named(events: list[Any], waiting: Mapping[str, Actor]) -> Iterator[str]:
-    """Whom the comments among these events name."""
+    """The ids of waiting users that the comments among these events may mention."""
     commented = [one.id for one in events if one.event_type == mentions.COMMENTED]
     for some in _in_parts(commented):
         for payload in session.scalars(select(AuditEvent.payload).where(AuditEvent.id.in_(some))):

@@ -1,7 +1,7 @@
 """What others did on the tickets that concern a bot, by the rule of the inbox (``service.py``).
 
-A bot has a cursor of what it was told: a token as boards have it (``tickets/changes.py``), so that
-an event that commits late on PostgreSQL is told too, and none twice.
+A bot has a cursor for the news that it has received. It is a token like those of boards
+(``tickets/changes.py``), so that late commits on PostgreSQL are reported too, and none twice.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,13 +30,13 @@ from app.tickets.changes import OVERLAP_MS, TOKEN, Seen, next_token, read_token
 from app.tickets.comments import SAID, present_bodies
 from app.tickets.models import Ticket
 
-# In an answer.
+# News per response.
 MAX_NEWS = 20
-# Of a comment.
+# Characters of a comment that are shown.
 EXCERPT_LENGTH = 300
-# In a cursor; a query must get past them.
+# Known events in a cursor; a query must read past them.
 MAX_KNOWN_EVENTS = 64
-# More events than this are not compared one by one with those that were no news.
+# At most this many events are compared one by one with events that were no news.
 MAX_COMPARED_EVENTS = 200
 CACHED_BOTS = 10_000
 CREATED = "ticket.created"
@@ -56,12 +56,12 @@ class BotNews:
     """What happened, assignments to the bot first, then oldest first."""
 
     rows: list[dict[str, str]]
-    # Where the next answer goes on; "" where nothing was looked for.
+    # Where the next response continues; "" if nothing was queried.
     cursor: str = ""
     has_more: bool = False
-    # Whether the bot's cursor is to be stored: after news, else once in STORED_EVERY_MS.
+    # Whether to store the bot's cursor: after news, otherwise once per STORED_EVERY_MS.
     is_due: bool = False
-    # The comments that are shown whole.
+    # The reads of comments that are shown whole.
     seen: Sequence[Shown] = ()
 
 
@@ -70,13 +70,13 @@ NOTHING = BotNews([])
 
 @dataclass(frozen=True, slots=True)
 class CheckedNews:
-    """What this process found to be no news: all before ``until`` (ms), and these later events."""
+    """Events that this process found to be no news: all before ``until`` (ms), and later ones."""
 
     until: int
     event_ids: frozenset[str]
 
 
-# By bot. Only saves queries.
+# By bot id. A cache that only saves queries.
 _checked: dict[str, CheckedNews] = {}
 
 _STORED = Prepared(select(User.news_cursor).where(User.id == bindparam("user_id")))
@@ -88,8 +88,8 @@ _STORE = Prepared(
 )
 
 
-# By the index of what happened to tickets. The start is a subquery, as PostgreSQL would make a plan
-# for each start that it knows.
+# Uses the index of ticket events. The start is a subquery, as PostgreSQL would otherwise make a
+# new plan for each start.
 _HAPPENED = Prepared(
     select(AuditEvent.id)
     .where(
@@ -106,13 +106,13 @@ _HAPPENED = Prepared(
 )
 
 
-# A text in which only addresses of files changed is not news.
+# A change of only the addresses of files in a text is not news.
 IS_NOT_IMPORTED = AuditEvent.payload[IMPORTED].as_string().is_(None)
 
 
 @operation(Access.READ)
 def news_of_bot(actor: Actor, since: str | None = None) -> BotNews:
-    """What others did since a cursor, an ISO time or a date in UTC, or since the bot was last told.
+    """News since a cursor, an ISO time or a date in UTC, or since the bot's stored cursor.
 
     Raises InvalidField ``since``.
     """
@@ -125,7 +125,7 @@ def news_of_bot(actor: Actor, since: str | None = None) -> BotNews:
         rows = _HAPPENED.all(start=checked.until, user_id=actor.id)
         happened = frozenset(row.id for row in rows)
         if len(rows) < MAX_COMPARED_EVENTS and happened <= checked.event_ids:
-            # The next question looks at no event, such as the bot's own, from before the overlap.
+            # The next call skips events before the overlap, such as the bot's own.
             _keep(actor, CheckedNews(moment - OVERLAP_MS, happened))
             return NOTHING
     seen = _seen(_STORED.first(user_id=actor.id).news_cursor)
@@ -163,7 +163,7 @@ def _found(actor: Actor, seen: Seen, moment: int) -> BotNews:
 
 
 def store_cursor(actor: Actor, cursor: str) -> None:
-    """Store what the bot was told, in the current transaction."""
+    """Store the cursor of the news that the bot has received, in the current transaction."""
     _STORE.all(user_id=actor.id, cursor=cursor)
 
 
@@ -185,9 +185,9 @@ def _since(since: str) -> Seen:
 
 
 def _events(actor: Actor, oldest: int) -> list[Any]:
-    """The oldest events that are news, among them those that a cursor can mark as known."""
+    """The oldest events that are news, including those that a cursor can mark as known."""
     concerned = concerned_by(actor)
-    # How a ticket began is news only to the bot that it was made for.
+    # The creation of a ticket is news only to its assignee.
     is_for_actor = or_(
         AuditEvent.event_type != CREATED,
         AuditEvent.payload["assignee_user_id"].as_string() == actor.id,
@@ -209,9 +209,9 @@ def _events(actor: Actor, oldest: int) -> list[Any]:
 def rows_of(
     actor: Actor, events: Sequence[AuditEvent], texts: Mapping[str, str] | None = None
 ) -> list[dict[str, str]]:
-    """Events as a bot is told of them, assignments to it first.
+    """Events in the form that a bot receives, assignments to it first.
 
-    ``texts`` are those of comments as they are now, by id.
+    ``texts`` are the current texts of comments, by id.
     """
     described = sentences.in_words(events_json(events, actor), beside_ticket=True)
     described.sort(key=lambda event: not _is_assignment(actor, event))
@@ -219,7 +219,7 @@ def rows_of(
 
 
 def _whole(events: Sequence[AuditEvent], texts: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The events with a comment that an excerpt shows whole."""
+    """The events of comments that the excerpt shows whole."""
     return [
         {"event_type": one.event_type, "ticket_id": one.ticket_id, "payload": one.payload}
         for one in events

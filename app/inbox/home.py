@@ -1,7 +1,7 @@
 """The home page besides a person's own tickets: who waits for them, what bots did, where to go.
 
 All of it is derived: a hand-over is a bot's ``ticket.assigned``, a mention is ``@name`` in an
-unanswered comment, and a read marker says what was seen.
+unanswered comment, and a read marker shows what the person has seen.
 """
 
 from collections.abc import Sequence
@@ -37,8 +37,8 @@ ROWS = 8
 
 REFUSALS = "auth.bot.write_attempt_"
 
-# Words for what bots did, once and more often, the audit log filter that shows it, and the prefixes
-# or suffixes of the event types it covers. The first entry that matches an event counts it.
+# Words for bots' actions, singular and plural; the audit log filter for them; and the prefixes or
+# suffixes of their event types. The first entry that matches an event counts it.
 ACTIONS = (
     ("moved", "moved", "event_type=ticket.state_changed", ("ticket.state_changed",)),
     ("comment", "comments", "event_type=comment.created", ("comment.created",)),
@@ -56,7 +56,7 @@ class Need:
 
     ticket: Any
     by: UserSummary
-    # The comment that mentions the person, or with which a bot handed the ticket over.
+    # The comment that mentions the person, or the bot's last comment before the hand-over.
     said: str
     at: int
     # Whether a bot assigned the ticket to the person, who can hand it back.
@@ -96,14 +96,14 @@ class Destination:
 def needs(actor: Actor) -> list[Need]:
     """The tickets on which someone waits for the person, newest first.
 
-    A ticket that is done waits for nobody, unless somebody is mentioned on it afterwards.
+    A done ticket does not wait, unless the person is mentioned on it afterwards.
     """
     handed = and_(
         AuditEvent.event_type == "ticket.assigned",
         AuditEvent.actor_kind == ActorKind.BOT.value,
         Ticket.assignee_user_id == actor.id,
     )
-    # The newest tickets that the person holds or is mentioned on.
+    # The newest tickets that are assigned to the person or mention them.
     held = (
         select(Ticket.id)
         .where(Ticket.assignee_user_id == actor.id, Ticket.deleted_at.is_(None))
@@ -155,7 +155,7 @@ def needs(actor: Actor) -> list[Need]:
 def _unanswered(actor: Actor, rows: Sequence[Any]) -> list[Need]:
     """The newest event of each ticket on which the person did not act later.
 
-    A hand-over counts more than a mention: there is somebody to hand the ticket back to.
+    A hand-over takes precedence over a mention, as the ticket can be handed back to someone.
     """
     bodies = present_bodies(
         row.payload["comment_id"] for row in rows if row.event_type == COMMENTED
@@ -163,7 +163,7 @@ def _unanswered(actor: Actor, rows: Sequence[Any]) -> list[Need]:
     needs_by_ticket: dict[str, Need] = {}
     for row in rows:
         is_comment = row.event_type == COMMENTED
-        # A comment that was deleted asks nobody, and one that was edited asks as it is now.
+        # A deleted comment mentions nobody; for an edited comment, the current text counts.
         body = bodies.get(row.payload["comment_id"], "") if is_comment else ""
         if is_comment and (row.id in needs_by_ticket or not is_mentioned(actor.username, body)):
             continue
@@ -173,7 +173,7 @@ def _unanswered(actor: Actor, rows: Sequence[Any]) -> list[Need]:
         need = Need(row, by, body, row.created_at, not is_comment, row.event_id)
         newer = needs_by_ticket.setdefault(row.id, need)
         if need.is_handed_over and not newer.is_handed_over:
-            # Mentioned since by the same bot: that is its question.
+            # If the bot has since mentioned the person, that comment is its question.
             is_same = newer.by["id"] == by["id"]
             newest = newer if is_same else need
             needs_by_ticket[row.id] = replace(newest, at=newer.at, is_handed_over=True)
@@ -192,7 +192,7 @@ def _unanswered(actor: Actor, rows: Sequence[Any]) -> list[Need]:
 
 
 def _with_questions(needs: list[Need]) -> list[Need]:
-    """The needs, each hand-over with the last comment of the bot before it."""
+    """The needs, with the bot's last comment before each hand-over."""
     handed = [need.event_id for need in needs if not need.said]
     if not handed:
         return needs
@@ -206,7 +206,7 @@ def _with_questions(needs: list[Need]) -> list[Need]:
 
 @operation(Access.HUMAN)
 def since_last_time(actor: Actor) -> list[BotActivity]:
-    """What each bot did since the person's read marker, the busiest bot first."""
+    """What each bot did after the person's read marker, the busiest bot first."""
     marker = (
         select(ReadMarker.updated_at)
         .where(ReadMarker.user_id == actor.id, ReadMarker.subject == SUBJECT)
@@ -265,7 +265,7 @@ def _action(event_type: str) -> str:
 
 @operation(Access.HUMAN)
 def destinations(actor: Actor) -> list[Destination]:
-    """The latest changed projects, watched tickets and wiki pages, in one statement."""
+    """The most recently changed projects, watched tickets and wiki pages, in one statement."""
     project = (
         select(
             literal("project").label("kind"),
@@ -303,7 +303,7 @@ def destinations(actor: Actor) -> list[Destination]:
 
 @operation(Access.HUMAN)
 def newest_event(actor: Actor) -> str:
-    """The id of the newest event, to which a marker moves when everything is read."""
+    """The id of the newest event, which a marker moves to when everything is read."""
     event_id = session.scalar(
         select(AuditEvent.id).order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc()).limit(1)
     )

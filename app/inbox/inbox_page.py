@@ -42,7 +42,7 @@ pages = Blueprint("inbox_pages", __name__)
 
 
 INBOX = "/inbox"
-# What is shown of a comment, and what is read of it to find that.
+# Characters of a comment that are shown, and that are read to find them.
 SNIPPET = 240
 STRETCH = 2_000
 TICKETS = 25
@@ -69,7 +69,7 @@ def inbox() -> Response:
         try:
             listed = verbs.news(actor(), limit=TICKETS, cursor=cursor, with_read=show == ALL)
         except InvalidField:
-            # A bad cursor, such as one of a truncated address.
+            # The cursor is invalid, for example because the URL was cut off.
             return go(address(INBOX, here))
         groups = _in_words(listed.data)
         latest = home_verbs.newest_event(actor())
@@ -86,7 +86,7 @@ def inbox() -> Response:
 
 
 def _in_words(found: list[TicketNews]) -> list[dict[str, Any]]:
-    """What the page shows of each ticket with news; needs a unit of work."""
+    """The page's data of each ticket with news; needs a unit of work."""
     events = [event for one in found for event in one.events]
     names = names_of(feed.mentioned(events)) | {actor().id: "you"}
     username = actor().username
@@ -107,7 +107,7 @@ def _in_words(found: list[TicketNews]) -> list[dict[str, Any]]:
 def _described(
     events: list[dict[str, Any]], names: dict[str, str], username: str
 ) -> list[dict[str, Any]]:
-    """The events, newest first, with their sentences; the newest of a comment has its words."""
+    """The events, newest first, with sentences; only a comment's newest event has its text."""
     newest = {one["payload"]["comment_id"]: one["id"] for one in events[::-1] if one["text"]}
     shown = []
     for event in events:
@@ -119,7 +119,7 @@ def _described(
 
 
 def _mentions(event: dict[str, Any], username: str) -> bool:
-    """Whether an event is a comment that mentions the reader now."""
+    """Whether an event is a comment whose current text mentions the reader."""
     return event["event_type"] == COMMENTED and is_mentioned(username, event["text"])
 
 
@@ -132,14 +132,14 @@ def sentence_of(
 
 
 def excerpt(body: str, mention: re.Pattern[str]) -> tuple[str, bool]:
-    """The first words of a comment, or those around the mention, without the signs of Markdown.
+    """The first words of a comment, or those around the mention, without Markdown syntax.
 
-    The second value says whether more follow.
+    The second value is whether more text follows.
     """
     match = mention.search(body)
     first = max(0, match.start() - SNIPPET) if match else 0
     stretch = body[first : first + STRETCH].strip()
-    # A picture without words has nothing else.
+    # A comment that is only an image has no plain text.
     plain = without_markdown(stretch).strip() or stretch
     match = mention.search(plain)
     start = max(0, match.start() - SNIPPET // 3) if match else 0
@@ -260,14 +260,14 @@ def _home(refused: RefusedReply | None = None, *, status: int = 200) -> Response
         watched=[one for one in places if one.kind == "ticket"],
         recent=[one for one in places if one.kind == "page"],
         refused=refused,
-        # The ticket of the reply is no longer listed, so the page shows the typed text apart.
+        # If the reply's ticket is no longer listed, the page shows the typed text separately.
         is_apart=refused is not None and refused.reference not in listed,
         status=status,
     )
 
 
 def _laid_out(needs: Sequence[Need | AwaitedSignOff]) -> dict[str, Html]:
-    """The HTML of what was said, by the event; needs a unit of work."""
+    """The HTML of the comments, by event id; needs a unit of work."""
     by_project: dict[tuple[str, str], dict[str, str]] = {}
     for need in needs:
         if need.said:
@@ -323,7 +323,7 @@ def reply(reference: str) -> Response:
 def _reply_or_refuse(
     reference: str, body: str, work: Callable[[Actor], None], target: str
 ) -> Response:
-    """Where a reply leads: to the page that it was sent from, or home with what was refused."""
+    """Go to ``target`` after a reply, or show the home page with the refused reply."""
     try:
         write(work)
     except (InvalidField, Conflict, Gone, NotFound) as error:

@@ -16,10 +16,10 @@ from app.core.clock import now_ms
 from app.database.session import session
 
 COMMENTED = "comment.created"
-# On PostgreSQL an event may commit after a later one, so each query reaches back by this.
+# On PostgreSQL, events may commit out of order, so each query overlaps the previous one by this.
 OVERLAP_MS = 10_000
 CACHED_USERS = 1000
-# The newest comments that are searched for mentions the first time.
+# The first query searches this many of the newest comments for mentions.
 COMMENTS_READ = 50_000
 
 
@@ -31,12 +31,12 @@ class _Known:
     tickets: dict[str, int] = field(default_factory=dict)
 
 
-# By the user's id.
+# By user id.
 _known: dict[str, _Known] = {}
 
 
 def may_mention(username: str) -> ColumnElement[bool]:
-    """Whether an event may mention this user, in SQL; ``is_mentioned`` decides."""
+    """SQL for whether an event may mention this user; ``is_mentioned`` decides."""
     payload = func.lower(cast(AuditEvent.payload, String))
     return (AuditEvent.event_type == COMMENTED) & payload.contains(f"@{username}", autoescape=True)
 
@@ -48,12 +48,12 @@ def mention_of(username: str) -> re.Pattern[str]:
 
 
 def is_mentioned(username: str, body: str) -> bool:
-    """Whether a comment is shown with a mention of this user."""
+    """Whether a rendered comment mentions this user."""
     return mention_of(username).search(body) is not None and markdown.mentions(body, username)
 
 
 def known_tickets(user_id: str) -> Set[str] | None:
-    """The tickets that ``mentioned_on`` found when it was last asked; None if that is unknown."""
+    """The tickets that ``mentioned_on`` found last; None if its result is not cached."""
     known = _known.get(user_id)
     return None if known is None else known.tickets.keys()
 
@@ -83,7 +83,7 @@ def mentioned_on(actor: Actor, since: int) -> list[str]:
     )
     tickets = dict(known.tickets)
     for row in rows:
-        # The newest mention of a ticket saves reading the others.
+        # Rows are newest first: after a ticket's newest mention, skip the others.
         is_newer = row.created_at > tickets.get(row.ticket_id, 0)
         if is_newer and is_mentioned(actor.username, row.payload.get("body") or ""):
             tickets[row.ticket_id] = row.created_at

@@ -1,4 +1,4 @@
-"""What the inbox says to people and bots."""
+"""Messages of the inbox to people and bots."""
 
 EVENT_NOT_FOUND = "Event not found."
 SINCE_INVALID = "Use a time such as 2026-11-20T19:23:58Z, or the news_cursor of a result."

@@ -1,11 +1,11 @@
 """The inbox: what others did to the tickets that concern a person, grouped by ticket.
 
-A ticket concerns whoever watches, holds, created or commented on it or was mentioned in it, unless
-they muted it. That is a question asked when the inbox is read: its indexes find the newest
-``MAX_TICKETS_PER_KIND``, and of each ticket its newest event. Nothing older than ``DAYS`` is news.
+A ticket concerns its watchers, assignee, creator, commenters and mentioned users, unless they
+muted it. This is computed when the inbox is read: indexes find the newest
+``MAX_TICKETS_PER_KIND``, and the newest event of each ticket. Nothing older than ``DAYS`` is news.
 
-A read marker of the inbox says up to which event everything is read; one of a ticket stands in its
-place for that ticket.
+The read marker of the inbox is the event up to which everything is read. For a ticket with its
+own marker, that marker applies instead.
 """
 
 from collections.abc import Sequence
@@ -52,13 +52,13 @@ from app.tickets.comments import with_texts
 from app.tickets.models import Comment, Ticket, TicketMute, TicketWatcher
 
 SUBJECT = "inbox"
-# The subject of a ticket's marker is this prefix and the ticket's id.
+# The subject of a ticket's marker is this prefix plus the ticket's id.
 OF_TICKET = "inbox:"
 DAYS = 30
 MAX_COUNT = 100
-# The kinds: watched, held, created, commented on, mentioned on.
+# The kinds: watched, assigned, created, commented on, mentioned on.
 MAX_TICKETS_PER_KIND = 500
-# Events of a bot, its calls included, among which its claims are looked for.
+# A bot's claims are looked up among this many of its events, including calls.
 CLAIMS_AMONG = 2000
 EVENTS_PER_TICKET = 5
 # The last use of a token is written up to a minute late (``accounts/authentication.py``).
@@ -79,15 +79,15 @@ class HeaderStatus:
 
 @dataclass(frozen=True, slots=True)
 class TicketNews:
-    """What happened to a ticket: its newest events, the first of them, and whether it is read."""
+    """What happened to a ticket: its newest events, the oldest unread one, whether it is read."""
 
-    # Its display id, title and type.
+    # A row with the ticket's display id, title and type.
     ticket: Any
-    # Those of comments with ``text``, what is said now.
+    # Events of comments have ``text``, the current text.
     events: list[dict[str, Any]]
-    # Older events that are not shown, up to ``MAX_COUNT``.
+    # The number of older events that are not shown, up to ``MAX_COUNT``.
     more: int
-    # The ids of the newest event and of the oldest that marking as unread makes news again.
+    # The ids of the newest event, and of the oldest that becomes news if marked as unread.
     newest: str
     oldest: str
     is_read: bool
@@ -95,7 +95,7 @@ class TicketNews:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """How far everything is read: up to ``event_id``, of the time ``at``; ``oldest`` is news."""
+    """Events are read up to ``event_id``, at time ``at``; none before ``oldest`` (ms) is news."""
 
     oldest: int
     at: int
@@ -137,7 +137,7 @@ def concerned_by(actor: Actor) -> CTE:
 
 
 def _claimed(actor: Actor) -> Select[Any]:
-    """The tickets that a bot took lately: it is told when someone takes one over."""
+    """The tickets that a bot claimed recently: it gets news if someone takes one over."""
     own = (
         select(AuditEvent)
         .where(AuditEvent.actor_user_id == actor.id)
@@ -153,7 +153,7 @@ def _claimed(actor: Actor) -> Select[Any]:
 
 
 def mentioned_tickets(actor: Actor) -> list[str]:
-    """The tickets with the newest mentions of the last ``DAYS``."""
+    """The ids of tickets with the newest mentions of the last ``DAYS``."""
     return mentioned_on(actor, now_ms() - DAYS * DAY_MS)[:MAX_TICKETS_PER_KIND]
 
 
@@ -163,13 +163,13 @@ def _tickets() -> Select[Any]:
 
 
 def is_shown(actor: Actor) -> ColumnElement[bool]:
-    """Whether a ticket is live and not muted; asked of the few that have news."""
+    """Whether a ticket is live and not muted; only checked for the few with news."""
     muted = exists().where(TicketMute.ticket_id == Ticket.id, TicketMute.user_id == actor.id)
     return and_(Ticket.deleted_at.is_(None), Project.deleted_at.is_(None), ~muted)
 
 
 def is_news(actor: Actor, oldest: int) -> ColumnElement[bool]:
-    """Whether an event is something that others did, not before ``oldest`` (ms)."""
+    """Whether an event is an action of others, not before ``oldest`` (ms)."""
     return and_(
         AuditEvent.category == Category.ACTIVITY.value,
         AuditEvent.event_type.not_in(IGNORED),
@@ -181,7 +181,7 @@ def is_news(actor: Actor, oldest: int) -> ColumnElement[bool]:
 def _is_unread(read: _Read) -> ColumnElement[bool]:
     """Whether an event is newer than the marker; ``Own`` is the marker of its ticket."""
     return and_(
-        # For the index: few events are so new.
+        # Lets the index find the few events that are so new.
         AuditEvent.created_at >= case((Own.event_id.is_(None), read.at), else_=read.oldest),
         AuditEvent.id > _marker(read),
     )
@@ -207,10 +207,10 @@ def news(
     until: int | None = None,
     ticket_id: str | None = None,
 ) -> Page:
-    """The tickets with news, those of the newest events first.
+    """The tickets with news, the newest event first.
 
-    ``with_read`` includes the tickets that are read. Only events after the event ``after``, and up
-    to ``until`` (ms), count. ``ticket_id`` asks for one ticket alone. Raises InvalidField for a bad
+    ``with_read`` includes read tickets. Only events after the event ``after``, and up to ``until``
+    (ms), count. ``ticket_id`` limits the result to one ticket. Raises InvalidField for a bad
     cursor.
     """
     read = _read(actor)
@@ -230,7 +230,7 @@ def news(
         .correlate(concerned, Own)
         .scalar_subquery()
     )
-    # Materialized, so that each ticket is looked at once.
+    # Materialized, so that each ticket is evaluated once.
     groups = (
         select(
             concerned.c.id.label("ticket_id"),
@@ -272,7 +272,7 @@ def _with_events(
     after: str = "",
     until: int | None = None,
 ) -> list[TicketNews]:
-    """The groups with their newest events, of a span those within it."""
+    """The groups with their newest events; with ``until``, only those within the span."""
     if not groups:
         return []
     newest_first = (AuditEvent.created_at.desc(), AuditEvent.id.desc())
@@ -313,7 +313,7 @@ def _with_events(
 
 @operation(Access.HUMAN)
 def header_status(actor: Actor) -> HeaderStatus:
-    """How many tickets have unread events, and whether a bot was active just now."""
+    """How many tickets have unread events, and whether a bot is active."""
     concerned, read = concerned_by(actor), _read(actor)
     is_unread = (
         exists()
@@ -349,7 +349,7 @@ def mark_read(actor: Actor, event_id: str) -> None:
     """Mark everything up to this event as read; raises InvalidField if there is no such event."""
     event = _event(event_id)
     personal.move_marker(actor, SUBJECT, event.id)
-    # What was set back by hand is read too.
+    # Tickets that were marked as unread become read too.
     session.execute(
         delete(ReadMarker).where(
             ReadMarker.user_id == actor.id,

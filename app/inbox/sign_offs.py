@@ -1,6 +1,6 @@
-"""What waits for a person to sign it off: what a bot left in the review state of its project.
+"""Tickets that a bot left in the review state of their project, for a person to sign off.
 
-The rule that bots need a person for this is in ``tickets/sign_off.py``.
+``tickets/sign_off.py`` has the rule that bots need a person for this.
 """
 
 from collections.abc import Sequence
@@ -23,10 +23,10 @@ from app.projects.models import Project, StateCategory, WorkflowState
 from app.tickets import loaders, service
 from app.tickets.models import Comment, Ticket
 
-# Those that are considered, the newest first, and those that are shown.
+# The most tickets that are considered, the newest first, and that are shown.
 MAX_TICKETS = 200
 MAX_SHOWN_TICKETS = 20
-# Of a bot.
+# The newest events of a ticket that are searched for what bots did.
 MAX_EVENTS_PER_TICKET = 50
 ENTRIES = ("ticket.state_changed", "ticket.created", "ticket.restored")
 
@@ -43,7 +43,7 @@ class AwaitedSignOff:
 
     @property
     def seen(self) -> str:
-        """The ETag of the ticket as it is shown."""
+        """The ETag of the ticket as shown."""
         return etag(self.ticket.updated_at, self.ticket.id)
 
 
@@ -66,7 +66,7 @@ def last_comment(*conditions: ColumnElement[bool]) -> ScalarSelect[str]:
 
 @operation(Access.HUMAN)
 def awaited(actor: Actor) -> list[AwaitedSignOff]:
-    """The tickets that bots left for a person, the longest waiting last."""
+    """The tickets that wait for a sign-off, the longest waiting last."""
     in_review = (
         select(Ticket.id)
         .join(Project, Project.review_state_id == Ticket.state_id)
@@ -124,7 +124,7 @@ def awaited(actor: Actor) -> list[AwaitedSignOff]:
 
 @operation(Access.HUMAN)
 def done_by_bots(actor: Actor, reference: str) -> tuple[Ticket, Sequence[AuditEvent]]:
-    """A ticket and what bots did on it since a person last did anything, oldest first.
+    """A ticket and what bots did on it after a person's last action, oldest first.
 
     Raises NotFound or Gone.
     """
@@ -147,10 +147,10 @@ def done_by_bots(actor: Actor, reference: str) -> tuple[Ticket, Sequence[AuditEv
 
 @operation(Access.HUMAN)
 def sign_off(actor: Actor, reference: str, *, seen: str, comment: str = "") -> Ticket:
-    """Move a ticket that waits to the project's first done state.
+    """Move a waiting ticket to the project's first done state.
 
     ``seen`` is the ETag of what the person saw. Raises Conflict ``etag_mismatch``, or
-    ``invariant_violation`` if it does not wait, and InvalidField for a bad comment.
+    ``invariant_violation`` if the ticket does not wait, and InvalidField for a bad comment.
     """
     ticket = _waiting(actor, reference, seen)
     done = next(
@@ -164,9 +164,9 @@ def sign_off(actor: Actor, reference: str, *, seen: str, comment: str = "") -> T
 
 @operation(Access.HUMAN)
 def send_back(actor: Actor, reference: str, *, seen: str, comment: str) -> Ticket:
-    """Move a ticket that waits to where it came from, with a comment that says why.
+    """Move a waiting ticket back to its previous state, with a comment that says why.
 
-    Raises as ``sign_off``, and InvalidField without a comment.
+    Raises the errors of ``sign_off``, and InvalidField without a comment.
     """
     ticket = _waiting(actor, reference, seen)
     if not comment.strip():
@@ -185,7 +185,7 @@ def _waiting(actor: Actor, reference: str, seen: str) -> Ticket:
 
 
 def _state_before(ticket: Ticket) -> str:
-    """The open state from which the ticket came, else the project's first active or other one."""
+    """The open state that the ticket came from, else the first active, else the first open one."""
     open_states = [
         one
         for one in states.ordered(ticket.project_id)

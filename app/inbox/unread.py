@@ -1,7 +1,7 @@
 """What others did on a ticket since a bot last read it, over MCP.
 
-A bot reads a ticket and its comments separately. On PostgreSQL an event may commit after a later
-one, so what was read is a time, and the marks of the known events in the ``OVERLAP_MS`` before it.
+A bot reads a ticket and its comments separately. On PostgreSQL, events may commit out of order,
+so a reading is a time plus the marks of the known events in the ``OVERLAP_MS`` before it.
 """
 
 from dataclasses import dataclass
@@ -22,17 +22,17 @@ from app.inbox.bot_news import IS_NOT_IMPORTED, rows_of
 from app.inbox.service import IGNORED
 from app.tickets.changes import OVERLAP_MS
 
-# Unread ones in an answer, and those of a ticket among which they are looked for.
+# The most unread events in a response, and the newest events of a ticket that are searched.
 MAX_EVENTS = 10
 NEWEST_EVENTS = 200
-# A mark is the last letters of an event's id.
+# A mark is the last characters of an event's id.
 MARK_LENGTH = 6
-# Of a reading; of more events, the oldest count as unread.
+# Marks per reading; if there are more events, the oldest count as unread.
 MAX_MARKS = 64
 
 
 class ReadPart(StrEnum):
-    """What of a ticket is read at a time."""
+    """The parts of a ticket that are read separately."""
 
     TICKET = "ticket"
     COMMENTS = "comments"
@@ -43,7 +43,7 @@ SUBJECTS = {ReadPart.TICKET: bot_reads.of_ticket, ReadPart.COMMENTS: bot_reads.o
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """That a bot reads a ticket now, and the events that it is bound to see."""
+    """A bot's reading of a ticket, with the events that it is certain to see."""
 
     user_id: str
     ticket_id: str
@@ -73,7 +73,7 @@ _LATELY = Prepared(
 
 _of_ticket = (
     READS.c.user_id == bindparam("user_id", type_=Id()),
-    # Other rows are of reads that only receipts know.
+    # Other rows are reads that only receipts use.
     READS.c.read_at > 0,
     READS.c.subject.in_([bindparam("ticket"), bindparam("comments")]),
 )
@@ -82,7 +82,7 @@ _since = (
     .add_columns(AuditEvent.actor_user_id, AuditEvent.category)
     .where(
         _OF_TICKET,
-        # Null where the bot read nothing: then there is no such event.
+        # Null if the bot read nothing, so that no event matches.
         AuditEvent.created_at
         >= select(func.min(READS.c.read_at) - OVERLAP_MS).where(*_of_ticket).scalar_subquery(),
     )
@@ -90,7 +90,7 @@ _since = (
     .limit(NEWEST_EVENTS)
     .subquery()
 )
-# Each event beside each reading.
+# Pairs each event with each reading.
 _SINCE = Prepared(
     select(
         *(_since.c.id, _since.c.event_type, _since.c.created_at),
@@ -109,7 +109,7 @@ _SINCE = Prepared(
 
 @operation(Access.READ)
 def begin_reading(actor: Actor, ticket_id: str) -> Reading:
-    """What the bot is bound to see of a ticket that it reads afterwards, in this unit of work."""
+    """The events that the bot will certainly see if it reads the ticket in this unit of work."""
     moment = now_ms()
     rows = _LATELY.all(ticket_id=ticket_id, start=moment - OVERLAP_MS, user_id=actor.id)
     return Reading(actor.id, ticket_id, moment, "".join(row.id[-MARK_LENGTH:] for row in rows))
@@ -117,7 +117,7 @@ def begin_reading(actor: Actor, ticket_id: str) -> Reading:
 
 @operation(Access.READ)
 def unread(actor: Actor, ticket_id: str) -> list[dict[str, str]]:
-    """Who did what when, oldest first, at most the newest ``MAX_EVENTS``; needs a unit of work.
+    """The newest ``MAX_EVENTS`` unread events, oldest first; needs a unit of work.
 
     A part that was never read counts as read with the other; without any reading nothing is unread.
     """

@@ -1,1 +1,1 @@
-"""Integrations with code hosts: what they deliver becomes links of tickets, and moves them."""
+"""Integrations with code hosts: deliveries become links of tickets, and move tickets."""

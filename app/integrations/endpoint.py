@@ -1,6 +1,6 @@
-"""``POST /integrations/<id>/events``: where code hosts deliver, without a credential but signed.
+"""``POST /integrations/<id>/events``: signed deliveries of code hosts, without a credential.
 
-A wrong signature and an integration that does not exist are answered alike, and count as failed
+A wrong signature and a missing integration get the same response, and count as failed
 credentials.
 """
 
@@ -48,7 +48,7 @@ def receive(connection_id: str) -> Response:
         event, content = _event(forge, request), _content(request, body)
 
         def work() -> str:
-            # Again, as the secret, the bot or its projects may have changed.
+            # Check again, as the secret, the bot or its projects may have changed.
             integration = _signed(connection_id, request, body)
             state.actor = authentication.acting_bot(integration.bot_user_id)
             return receiving.receive(state.actor, integration, event, body, content)
@@ -65,7 +65,7 @@ def _signed(integration_id: str, request: Request, body: bytes) -> Integration:
     canonical = as_uuid(integration_id)
     integration = session.get(Integration, canonical) if canonical else None
     secret = service.SECRETS.decrypt(integration) if integration else None
-    # What is not there takes as long as what is.
+    # Verify even without an integration, so that the response takes equally long.
     forge = Forge(integration.forge) if integration else Forge.GITHUB
     is_signed = signatures.is_signed(forge, secret or signatures.NO_SECRET, request.headers, body)
     if integration is None or secret is None or not is_signed:

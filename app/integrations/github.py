@@ -1,4 +1,4 @@
-"""What GitHub delivers. Gitea and Forgejo write the same events in the same form."""
+"""Deliveries from GitHub. Gitea and Forgejo send the same events in the same format."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ FAILING = frozenset({"failure", "error", "cancelled", "timed_out", "action_requi
 
 
 def read(event: str, content: Payload, branches: str = "/tree/") -> Iterator[News]:
-    """The news of an event; ``branches`` is what leads from a repository to a branch."""
+    """The news in an event; ``branches`` is the path from a repository to its branches."""
     number = content.number("repository.id")
     if number is None:
         return

@@ -1,4 +1,4 @@
-"""What GitLab delivers."""
+"""Deliveries from GitLab."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ FAILING = frozenset({"failed", "canceled"})
 
 
 def read(event: str, content: Payload) -> Iterator[News]:
-    """The news of an event; ``event`` is what the header calls it, and the payload its kind."""
+    """The news of an event; ``event``, from the header, counts only without ``object_kind``."""
     number = content.number("project.id", "project_id")
     if number is None:
         return
@@ -38,7 +38,7 @@ def _merge_request(content: Payload, repository: str) -> Iterator[ChangeNews]:
         kind=LinkKind.PULL_REQUEST,
         url=content.address("object_attributes.url"),
         title=content.line("object_attributes.title") or f"!{number}",
-        # Who acts need not be the author, whom GitLab names by number only.
+        # The acting user may not be the author, whom GitLab only identifies by number.
         author=content.line("object_attributes.last_commit.author.name") or None,
         state=state,
         head=content.commit("object_attributes.last_commit.id"),

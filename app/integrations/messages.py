@@ -1,4 +1,4 @@
-"""What integrations say to people, to code hosts and to clients of the API."""
+"""Messages of integrations to people, code hosts and API clients."""
 
 NOT_JSON = "The body is not valid JSON."
 NOT_AN_OBJECT = "The body must be a JSON object."

@@ -17,7 +17,7 @@ class Forge(StrEnum):
 
 
 class Integration(Base):
-    """A code host that may tell Docket about code, and the bot by which it acts."""
+    """A code host that delivers events to Docket, and the bot that it acts as."""
 
     __tablename__ = "code_connections"
     __table_args__ = (one_of("forge", Forge), Index(None, "created_at", "id"))
@@ -26,9 +26,9 @@ class Integration(Base):
     name: Mapped[str] = mapped_column(short_text())
     forge: Mapped[str] = mapped_column(short_text(16))
     sealed_secret: Mapped[bytes] = mapped_column(LargeBinary)
-    # The projects that it may touch are those of the bot.
+    # The bot's projects are those that the integration may change.
     bot_user_id: Mapped[str] = mapped_column(Id, ForeignKey("users.id"), unique=True)
-    # By project: the state into which a merge moves what it fixes.
+    # By project id: the state that a merge moves fixed tickets into.
     on_merge: Mapped[dict[str, str]] = mapped_column(JSON)
     created_by_user_id: Mapped[str] = mapped_column(Id, ForeignKey("users.id"))
     created_at: Mapped[int] = mapped_column(Moment)
@@ -38,7 +38,7 @@ class Integration(Base):
 
 
 class CodeDelivery(Base):
-    """A delivery that was accepted, so that its repetition does nothing."""
+    """An accepted delivery, so that repeating it does nothing."""
 
     __tablename__ = "code_deliveries"
     __table_args__ = (
@@ -48,17 +48,17 @@ class CodeDelivery(Base):
     )
 
     id: Mapped[str] = id_key()
-    # No foreign key here and below: sweeps delete what a deleted connection leaves.
+    # No foreign key here and below: sweeps delete the rows of deleted integrations.
     connection_id: Mapped[str] = mapped_column(Id)
     fingerprint: Mapped[str] = mapped_column(short_text(64))
     event: Mapped[str] = mapped_column(short_text(64))
-    # What it did, in words.
+    # What the delivery did, in words.
     outcome: Mapped[str] = mapped_column(short_text())
     created_at: Mapped[int] = mapped_column(Moment)
 
 
 class CodeChange(Base):
-    """A pull request, branch or commit: the newest that is known of it, and its tickets."""
+    """A pull request, branch or commit: its newest known state, and its tickets."""
 
     __tablename__ = "code_changes"
     __table_args__ = (
@@ -75,11 +75,11 @@ class CodeChange(Base):
     kind: Mapped[str] = mapped_column(short_text(16))
     state: Mapped[str | None] = mapped_column(short_text(8))
     author: Mapped[str | None] = mapped_column(short_text())
-    # The commit whose checks are its checks.
+    # The commit whose checks count.
     head: Mapped[str | None] = mapped_column(short_text(64))
-    # Which of two deliveries is newer: sorts by bytes.
+    # Sorts by bytes; the greater of two deliveries is the newer one.
     version: Mapped[str] = mapped_column(Text)
-    # The tickets that it was linked to, and those that its merge moved: each once.
+    # The tickets that it was linked to and that its merge moved; each happens only once.
     ticket_ids: Mapped[list[str]] = mapped_column(JSON)
     moved_ticket_ids: Mapped[list[str]] = mapped_column(JSON)
     updated_at: Mapped[int] = mapped_column(Moment)
@@ -96,11 +96,11 @@ class CodeCheck(Base):
 
     id: Mapped[str] = id_key()
     connection_id: Mapped[str] = mapped_column(Id)
-    # The repository and the hash.
+    # The repository and the commit's hash.
     commit: Mapped[str] = mapped_column(short_text())
     context: Mapped[str] = mapped_column(short_text())
     checks: Mapped[str] = mapped_column(short_text(8))
-    # Which of two deliveries is newer: by run, then time, then result.
+    # Deliveries are ordered by run, then time, then result.
     run: Mapped[int] = mapped_column(Count)
     at: Mapped[int] = mapped_column(Moment)
     updated_at: Mapped[int] = mapped_column(Moment)

@@ -1,4 +1,4 @@
-"""Which tickets a text of a code host names, and which of them it says that it fixes."""
+"""Finding the tickets that texts of a code host name, and those that they fix."""
 
 import re
 from collections.abc import Iterable
@@ -16,9 +16,9 @@ _ONE = re.compile(_NAME)
 
 
 def named(texts: Iterable[str], branch: str = "") -> list[str]:
-    """The display ids in texts and in the name of a branch, each once, 20 at most.
+    """The display ids in texts and in the name of a branch, without duplicates, 20 at most.
 
-    In the name of a branch, the case does not matter.
+    In branch names, case does not matter.
     """
     found = dict.fromkeys(_IN_BRANCH.findall(branch.upper()))
     for text in texts:
@@ -30,7 +30,7 @@ def named(texts: Iterable[str], branch: str = "") -> list[str]:
 
 
 def fixed(texts: Iterable[str]) -> set[str]:
-    """The display ids behind ``fixes``, ``closes`` or ``resolves``, also several in a row."""
+    """The display ids after ``fixes``, ``closes`` or ``resolves``, also several in a row."""
     return {
         name for text in texts for match in _FIXED.finditer(text) for name in _ONE.findall(match[1])
     }

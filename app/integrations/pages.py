@@ -1,4 +1,4 @@
-"""The pages of integrations: the list, a new one, one with its deliveries."""
+"""The pages of integrations: the list, the form for a new one, and one with its deliveries."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ pages = Blueprint("integrations_pages", __name__)
 
 INTEGRATION = "/integrations/<integration_id>"
 DELIVERIES_SHOWN = 50
-# A field of the form for each project.
+# The prefix of the form's field for each project.
 MOVE = "on_merge:"
 
 
@@ -41,7 +41,7 @@ def index() -> Response:
 
 
 def _choices() -> dict[str, Any]:
-    """The projects that a form offers, with their states. Needs a unit of work."""
+    """The projects that a form offers, with their states; needs a unit of work."""
     projects = offered_projects()
     rows = session.execute(
         select(WorkflowState.project_id, WorkflowState.id, WorkflowState.name)
@@ -67,7 +67,7 @@ def _new_page(form: Form, status: int = 200) -> Response:
 
 
 def _moves(project_ids: list[str]) -> list[dict[str, str]]:
-    """The states that were selected, of the projects that were."""
+    """The selected states of the selected projects."""
     chosen = ((one, request.form.get(f"{MOVE}{one}", "")) for one in project_ids)
     return [
         {"project_id": project_id, "state_id": state_id}

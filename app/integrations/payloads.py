@@ -1,6 +1,6 @@
-"""What code hosts deliver, as values: pull requests, branches, commits and results of checks.
+"""Deliveries of code hosts as values: pull requests, branches, commits and check results.
 
-A payload comes from outside: each value is read with its type, and one that is missing or of
+A payload is untrusted: each value is read with its type, and a value that is missing or has
 another type is left out.
 """
 
@@ -26,9 +26,9 @@ _OFFSET = re.compile(r" (?=[+-][0-9]{2}:?[0-9]{2}$)")
 
 @dataclass(frozen=True, slots=True)
 class ChangeNews:
-    """A pull request, branch or commit as one delivery has it."""
+    """A pull request, branch or commit as of one delivery."""
 
-    # What it is at the code host.
+    # Identifies it at the code host.
     key: str
     kind: LinkKind
     url: str
@@ -37,17 +37,17 @@ class ChangeNews:
     state: LinkState | None = None
     head: str | None = None
     at: int = 0
-    # Where tickets may be named; names of branches in any case.
+    # Where tickets may be named; in branch names, case does not matter.
     texts: tuple[str, ...] = ()
     branch: str = ""
-    # Whether this delivery says that it was merged, into the default branch.
+    # Whether this delivery reports its merge into the default branch.
     merges: bool = False
 
     @property
     def version(self) -> str:
-        """Sorts after that of each older delivery, the same in every order of arrival.
+        """Sorts after the versions of older deliveries, in whatever order they arrive.
 
-        Times have seconds only, so what follows breaks ties. Nothing follows a merge.
+        Times only have seconds, so the parts after the time break ties. A merge sorts last.
         """
         is_merged = self.state is LinkState.MERGED
         rank = _RANKS[self.state]
@@ -74,7 +74,7 @@ News = ChangeNews | CheckNews
 
 
 class Payload:
-    """JSON of a code host, whose values are read by their path."""
+    """JSON of a code host; values are read by path."""
 
     def __init__(self, content: Any) -> None:
         self._content = content
@@ -86,12 +86,12 @@ class Payload:
         return found
 
     def body(self, *paths: str) -> str:
-        """The first of these texts that is there, at most as long as that of a ticket."""
+        """The first of these texts that exists, cut to the maximum length of a ticket's body."""
         found = (self._at(path) for path in paths)
         return next((one[:BODY_LENGTH] for one in found if isinstance(one, str) and one), "")
 
     def line(self, *paths: str) -> str:
-        """The first of these texts that is there, as one line of a title's length."""
+        """The first of these texts that exists, as one line cut to the length of a title."""
         for path in paths:
             value = self._at(path)
             cut = value[: NAME_LENGTH * 2].strip() if isinstance(value, str) else ""
@@ -101,12 +101,12 @@ class Payload:
         return ""
 
     def address(self, *paths: str) -> str:
-        """The first of these texts, whole; it is judged where it becomes a link."""
+        """The first of these URLs, unchanged; it is validated when it becomes a link."""
         found = (self._at(path) for path in paths)
         return next((one for one in found if isinstance(one, str) and len(one) <= URL_LENGTH), "")
 
     def number(self, *paths: str) -> int | None:
-        """The first of these whole numbers."""
+        """The first of these values that is an integer in range."""
         for path in paths:
             value = self._at(path)
             if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < NUMBER_LIMIT:
@@ -114,7 +114,7 @@ class Payload:
         return None
 
     def commit(self, *paths: str) -> str | None:
-        """The first of these hashes."""
+        """The first of these values that is a commit hash."""
         for path in paths:
             value = self._at(path)
             if isinstance(value, str) and _HASH.fullmatch(value):
@@ -125,18 +125,18 @@ class Payload:
         return self._at(path) is True
 
     def moment(self, *paths: str) -> int:
-        """The first of these times, in milliseconds; 0 without one."""
+        """The first of these times in milliseconds; 0 if there is none."""
         return next((one for one in (moment(self._at(path)) for path in paths) if one), 0)
 
     def each(self, path: str) -> "Iterator[Payload]":
-        """The parts of a list, some at most."""
+        """The items of a list, at most ``MAX_COMMITS``."""
         found = self._at(path)
         for part in found[:MAX_COMMITS] if isinstance(found, list) else ():
             yield Payload(part)
 
 
 def moment(value: Any) -> int:
-    """``2013-12-03T17:23:34Z``, ``2017-09-15 16:50:55 UTC`` or the like in milliseconds, or 0."""
+    """A time like ``2013-12-03T17:23:34Z`` or ``2017-09-15 16:50:55 UTC`` in ms; 0 if invalid."""
     if not isinstance(value, str) or len(value) > 40:
         return 0
     try:
@@ -148,7 +148,7 @@ def moment(value: Any) -> int:
 
 
 def pushed(content: Payload, repository: str, branches: str, author: str) -> Iterator[ChangeNews]:
-    """The branch, below the address ``branches``, and the commits of a push."""
+    """The branch and the commits of a push; ``branches`` is the base URL of branches."""
     ref = content.line("ref")
     branch = ref.removeprefix(HEADS) if ref.startswith(HEADS) else ""
     is_deleted = not (content.commit("after") or "").strip("0")

@@ -1,7 +1,7 @@
-"""What a delivery changes: links of tickets, and the states of those that a merge fixes.
+"""Applying a delivery: links of tickets, and the states of tickets that a merge fixes.
 
-Deliveries arrive late, twice and in any order. So the newest that is known of each pull request is
-kept apart from the tickets, and a delivery that is older adds what it names and changes nothing.
+Deliveries arrive late, twice and in any order. So the newest state of each pull request is stored
+apart from the tickets. An older delivery only adds the tickets that it names.
 """
 
 import hashlib
@@ -25,9 +25,9 @@ from app.projects.models import Project
 from app.tickets import links, service
 from app.tickets.models import LinkChecks, LinkKind, Ticket
 
-# Tickets of one delivery, and of one pull request in all.
+# The most tickets of one delivery, and of one pull request in total.
 MAX_TICKETS = naming.MAX_TICKETS
-# Of one commit.
+# The most checks of one commit.
 MAX_CHECKS = 50
 
 READERS: dict[Forge, Callable[[str, Payload], Iterator[News]]] = {
@@ -42,12 +42,12 @@ READERS: dict[Forge, Callable[[str, Payload], Iterator[News]]] = {
 def receive(
     actor: Actor, integration: Integration, event: str, body: bytes, content: Mapping[str, Any]
 ) -> str:
-    """Apply a delivery whose signature was checked, as the bot of its integration.
+    """Apply a delivery with a verified signature, as the bot of its integration.
 
-    Returns what it did, in words. A delivery that was received before does nothing, unless the
-    integration was changed since.
+    Returns what it did, in words. A repeated delivery does nothing, unless the integration has
+    changed since.
     """
-    # Two deliveries about one pull request wait for each other.
+    # Serializes deliveries about the same pull request.
     acquire(Lock.CODE_DELIVERIES)
     seen = f"{integration.updated_at}\n{event}\n".encode() + body
     fingerprint = hashlib.sha256(seen).hexdigest()
@@ -76,7 +76,7 @@ def receive(
 
 
 class _Receiving:
-    """One delivery while it is applied."""
+    """A delivery that is being applied."""
 
     def __init__(self, actor: Actor, integration: Integration) -> None:
         self._actor = actor
@@ -91,7 +91,7 @@ class _Receiving:
         )
 
     def change(self, news: ChangeNews) -> None:
-        """Keep the newest of a pull request, branch or commit, and link the tickets it names."""
+        """Store the newest state of a pull request, branch or commit; link the tickets it names."""
         named = self._within_limit(self._seen(naming.named(news.texts, news.branch)))
         if not named and news.kind is not LinkKind.PULL_REQUEST:
             return
@@ -134,7 +134,7 @@ class _Receiving:
         return change
 
     def _seen(self, names: Sequence[str]) -> Sequence[AnyRow]:
-        """The live tickets of these display ids that the bot may change, in the order of ids."""
+        """The live tickets with these display ids that the bot may change, ordered by id."""
         return self._live(Ticket.display_id.in_(names)) if names else []
 
     def _live(self, condition: Any) -> Sequence[AnyRow]:
@@ -157,7 +157,7 @@ class _Receiving:
         return allowed
 
     def _show(self, change: CodeChange, added: frozenset[str]) -> None:
-        """Bring the links of a change up to date; links that people removed stay away."""
+        """Update the links of a change; links that people removed stay removed."""
         checks = self._checks_of(change)
         for row in self._live(Ticket.id.in_(change.ticket_ids)) if change.ticket_ids else ():
             done = links.keep_link(
@@ -176,7 +176,7 @@ class _Receiving:
                 self._done[done] += 1
 
     def _move(self, change: CodeChange, news: ChangeNews, named: Iterable[AnyRow]) -> None:
-        """Move the tickets that a merge fixes, each once, into the states of their projects."""
+        """Move each ticket that a merge fixes, once, into the state of its project's setting."""
         fixed = naming.fixed(news.texts)
         for row in named:
             state_id = self._integration.on_merge.get(row.project_id)
@@ -194,7 +194,7 @@ class _Receiving:
         session.flush()
 
     def check(self, news: CheckNews) -> None:
-        """Keep the newest result of a check, and show it at what has this commit."""
+        """Store the newest result of a check, and update the links of changes with this commit."""
         commit = f"{news.repository}/{news.commit}"
         of_commit = select(CodeCheck).filter_by(connection_id=self._integration.id, commit=commit)
         known = {row.context: row for row in session.scalars(of_commit.limit(MAX_CHECKS))}
@@ -230,7 +230,7 @@ class _Receiving:
             self._show(change, frozenset())
 
     def _checks_of(self, change: CodeChange) -> str | None:
-        """Failing if one check fails, else pending if one is, else passing; None without any."""
+        """Failing if any check fails, else pending if any is, else passing; None without checks."""
         if change.head is None:
             return None
         _, repository, _ = change.external_id.split("/", 2)

@@ -46,7 +46,7 @@ class OpenedIntegration:
 
 
 def find(integration_id: str, *, lock: bool = False) -> Integration:
-    """The integration of this id; raises NotFound."""
+    """The integration with this id; raises NotFound."""
     canonical = as_uuid(integration_id)
     found = session.get(Integration, canonical, with_for_update=lock or None) if canonical else None
     if found is None:
@@ -131,7 +131,7 @@ def create_integration(
     on_merge: list[dict[str, str]] | None = None,
     secret: str | None = None,
 ) -> OpenedIntegration:
-    """Connect a code host, with a bot of its own that may write in these projects.
+    """Connect a code host, with its own bot that may write in these projects.
 
     Raises InvalidField, and Conflict ``invariant_violation`` beyond 100 integrations.
     """
@@ -151,7 +151,7 @@ def create_integration(
         project_ids=project_ids,
         can_edit_global_wiki=False,
     ).user
-    # It acts by what the code host delivers, not by a token.
+    # The bot acts on deliveries, not by a token.
     bots.revoke_token(actor, bot.id)
     moves = _moves(on_merge or [], bot.project_ids or [])
     identifier = ids.new_id()
@@ -194,7 +194,7 @@ def _secret(given: str | None) -> str:
 
 
 def _bot_username(name: str, forge: Forge) -> str:
-    """A username made of the name, with a number if it is taken."""
+    """A username made from the name, with a number if it is taken."""
     word = _NOT_IN_USERNAME.sub("-", name.casefold()).strip("-")[:40].strip("-")
     username = names.free_username(f"bot-{word or forge.value}")
     if username is None:
@@ -203,7 +203,7 @@ def _bot_username(name: str, forge: Forge) -> str:
 
 
 def _moves(given: list[dict[str, str]], project_ids: list[str]) -> dict[str, str]:
-    """The states by project, checked: each is one of a project of the integration."""
+    """The checked states by project: each belongs to a project of the integration."""
     moves: dict[str, str] = {}
     for one in given:
         project_id, state_id = one["project_id"], one["state_id"]
@@ -229,8 +229,7 @@ def update_integration(
 ) -> Integration:
     """Change an integration and the projects of its bot.
 
-    Deliveries that were accepted before are read again if they are sent again. Raises NotFound and
-    InvalidField.
+    Earlier deliveries are applied again if they are resent. Raises NotFound and InvalidField.
     """
     integration = find(integration_id, lock=True)
     bot = session.get_one(User, integration.bot_user_id)
@@ -264,7 +263,7 @@ def update_integration(
 def rotate_secret(
     actor: Actor, integration_id: str, *, secret: str | None = None
 ) -> OpenedIntegration:
-    """Replace the secret at once, by the given one or a new one; raises NotFound, InvalidField."""
+    """Replace the secret at once, with the given or a new one; raises NotFound, InvalidField."""
     integration = find(integration_id, lock=True)
     replacement = _secret(secret)
     integration.sealed_secret = SECRETS.encrypt(integration.id, replacement.encode())
@@ -286,7 +285,7 @@ def delete_integration(actor: Actor, integration_id: str) -> None:
 
 @operation(Access.HUMAN)
 def newest_deliveries(actor: Actor, integration_id: str, limit: int) -> list[CodeDelivery]:
-    """What an integration delivered last, the newest first."""
+    """The latest deliveries of an integration, newest first."""
     newest = (
         select(CodeDelivery)
         .where(CodeDelivery.connection_id == integration_id)

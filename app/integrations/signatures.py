@@ -1,6 +1,6 @@
-"""Whether a delivery comes from who knows the secret of its integration.
+"""Verifying that the sender of a delivery knows the secret of its integration.
 
-Every comparison takes the same time wherever the first difference is.
+All comparisons take constant time.
 """
 
 import base64
@@ -13,40 +13,40 @@ from werkzeug.datastructures import Headers
 from app.core.clock import now_ms
 from app.integrations.models import Forge
 
-# How old a delivery that says when it was sent may be.
+# The maximum age of a delivery with a timestamp.
 TOLERANCE_SECONDS = 300
-# While a secret is changed, a sender may sign with both.
+# During a change of the secret, a sender may sign with both secrets.
 MAX_SIGNATURES = 10
 STANDARD_PREFIX = "whsec_"
-# The header of the signature, and what stands before the hexadecimal digits.
+# Headers with the signature, and the prefix of its hexadecimal digits.
 HEADERS = {
     Forge.GITHUB: (("X-Hub-Signature-256", "sha256="),),
     Forge.GITEA: (("X-Gitea-Signature", ""), ("X-Hub-Signature-256", "sha256=")),
     Forge.FORGEJO: (("X-Forgejo-Signature", ""), ("X-Gitea-Signature", "")),
 }
-# What stands in for the secret of an integration that is not there.
+# Used in place of the secret of a missing integration.
 NO_SECRET = b"\x00" * 32
 
 
 def is_signed(forge: Forge, secret: bytes, headers: Headers, body: bytes) -> bool:
-    """Whether the headers prove knowledge of the secret, over the whole body where they sign it."""
+    """Whether the headers prove knowledge of the secret, over the whole body if they sign it."""
     if forge is Forge.GITLAB:
         return _of_gitlab(secret, headers, body)
     expected = hmac.new(secret, body, hashlib.sha256).hexdigest()
     for name, prefix in HEADERS[forge]:
         presented = headers.get(name)
         if presented is not None:
-            # The first header that is there decides: a wrong one is not rescued by another.
+            # The first header that is present decides; a later one cannot make up for a wrong one.
             return hmac.compare_digest(presented.encode(), f"{prefix}{expected}".encode())
     return False
 
 
 def _of_gitlab(secret: bytes, headers: Headers, body: bytes) -> bool:
-    """By its signature, where GitLab signs; else by the secret itself, in a header."""
+    """Check GitLab's signature if there is one, otherwise the secret itself in a header."""
     signatures = headers.get("webhook-signature")
     if signatures is None:
         presented = headers.get("X-Gitlab-Token", "").encode()
-        # Of hashes, as the comparison of unequal lengths would tell the length.
+        # Compare hashes, as comparing unequal lengths would leak the length.
         return hmac.compare_digest(_hashed(presented), _hashed(secret))
     identifier, sent_at = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
     if not (sent_at.isascii() and sent_at.isdigit() and len(sent_at) < 12):
@@ -64,7 +64,7 @@ def _hashed(value: bytes) -> bytes:
 
 
 def _key(secret: bytes) -> bytes:
-    """The bytes of a signing token ``whsec_…``, which are written in base64."""
+    """The bytes of a signing token: base64 after ``whsec_``, otherwise the secret itself."""
     if not secret.startswith(STANDARD_PREFIX.encode()):
         return secret
     try:

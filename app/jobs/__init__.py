@@ -1,1 +1,1 @@
-"""The background jobs of a server process: deliveries, sweeps and flushing the search index."""
+"""The background jobs of a server process, such as deliveries, sweeps and index flushes."""

@@ -1,7 +1,7 @@
-"""Making checkpoints of the audit log, one process at a time, so that no request does.
+"""Making checkpoints of the audit log, one process at a time and outside of requests.
 
 Ids do not grow in the order in which transactions commit, and clocks step. So each run looks back
-over the last minutes, and once an hour over the last day, for events that no checkpoint has.
+over the last minutes, and once an hour over the last day, for events without a checkpoint.
 """
 
 import logging
@@ -31,13 +31,13 @@ log = logging.getLogger(__name__)
 
 LEASE = "audit-checkpoints"
 EVENT = "system.audit_checkpoint"
-# Between two looks, and the longest that an event waits, give or take a look.
+# The interval of checks, and the longest wait of an event, plus up to one interval.
 CHECK_SECONDS = 15
 WAIT_MS = MINUTE_MS
-# Younger events wait for transactions that are under way.
+# Newer events wait, as older transactions may still be running.
 COMMIT_WAIT_MS = 10_000
 LOOK_BACK_MS = 2 * MINUTE_MS
-# An event whose id is older than this beside those of checkpoints is not taken in any more.
+# Events that are this much older than the newest checkpointed id get no checkpoint.
 LATE_MS = DAY_MS
 BATCH = 10_000
 PAUSE_SECONDS = 0.02
@@ -45,14 +45,14 @@ FILE = "audit_checkpoints.jsonl"
 
 
 class Checkpointer:
-    """What a process knows between two looks: when it last looked back over a day."""
+    """The state of a process between checks: when it last looked back over a day."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._looked_back_at = 0
 
     def check(self, may_go_on: Callable[[], bool] = lambda: True) -> int:
-        """Make the checkpoints that are due; how many. Opens its own units of work."""
+        """Make the due checkpoints and return their number; opens its own units of work."""
         with reading():
             moment = database_ms()
             is_deep = not 0 <= moment - self._looked_back_at < HOUR_MS
@@ -72,9 +72,9 @@ class Checkpointer:
 
 
 def _has_more_than_checkpoints(event_ids: list[str]) -> bool:
-    """Whether any is not about a checkpoint, or one would follow upon another for ever.
+    """Whether any event is not about a checkpoint: otherwise checkpoints would never end.
 
-    A webhook of all events has one delivery or more of each.
+    A webhook for all events adds at least one delivery event per checkpoint.
     """
     delivered = AuditEvent.payload["event_type"].as_string()
     statement = select(AuditEvent.id).where(
@@ -92,10 +92,10 @@ def make(
     commit_wait_ms: int = COMMIT_WAIT_MS,
     may_go_on: Callable[[], bool] = lambda: True,
 ) -> int | None:
-    """Make checkpoints of all events until now; how many, or None if another process does.
+    """Make checkpoints of all events so far; returns how many, or None if another process does.
 
-    What is recorded meanwhile waits for the next run: each checkpoint is an event itself, and so is
-    its delivery to a webhook. Opens its own units of work.
+    Events recorded meanwhile wait for the next run, as each checkpoint is itself an event, and so
+    is its delivery to a webhook. Opens its own units of work.
     """
     owner = f"{os.getpid()}-{secrets.token_hex(8)}"
     if not run_write(lambda: take_lease(LEASE, owner, now=True)):
@@ -116,7 +116,7 @@ def make(
                 break
             made += 1
             _append(settings.instance_dir / FILE, checkpoints.published(written))
-            # Lets other writers go first.
+            # Let other writers go first.
             time.sleep(PAUSE_SECONDS)
     finally:
         run_write(lambda: _release(owner))
@@ -124,7 +124,7 @@ def make(
 
 
 def _start(*, is_deep: bool) -> str:
-    """The id after which events may have no checkpoint."""
+    """The id after which events may lack a checkpoint."""
     statement = select(AuditCheckpoint.last_event_id)
     last_id = session.scalars(
         statement.order_by(AuditCheckpoint.last_event_id.desc()).limit(1)
@@ -135,7 +135,7 @@ def _start(*, is_deep: bool) -> str:
 
 
 def _uncovered(after: str, until: int) -> list[str]:
-    """The next ids, up to a checkpoint's number, of events before ``until`` without one."""
+    """The next ids of events before ``until`` (ms) without a checkpoint, at most enough for one."""
     end, found = id_at(until), list[str]()
     while len(found) < checkpoints.MAX_EVENTS:
         batch = session.scalars(
@@ -153,7 +153,7 @@ def _uncovered(after: str, until: int) -> list[str]:
 
 
 def _covered(first_id: str, last_id: str) -> set[str]:
-    """The events of all checkpoints that have any of this range."""
+    """The ids of all events in checkpoints that overlap this range."""
     packed = session.scalars(
         select(AuditCheckpoint.entries).where(
             AuditCheckpoint.last_event_id >= first_id, AuditCheckpoint.first_event_id <= last_id
@@ -186,7 +186,7 @@ def _write(draft: AuditCheckpoint, owner: str, settings: Settings) -> AuditCheck
     previous = last.hash if last else checkpoints.NOTHING_BEFORE
     if lease is None or lease.owner != owner or previous != draft.previous:
         return None
-    # A unit of work that runs again must not add the same object twice.
+    # Copy the draft: a unit of work that runs again must not add the same object twice.
     values = {column.name: getattr(draft, column.name) for column in draft.__table__.columns}
     checkpoint = AuditCheckpoint(**values)
     checkpoints.sign(checkpoint, settings.secret_key)
@@ -204,7 +204,7 @@ def _release(owner: str) -> None:
 
 
 def _append(file: Path, line: dict[str, object]) -> None:
-    """Add a checkpoint to the file beside the database; without it, the webhook event remains."""
+    """Append a checkpoint to its file; only logs a failure, as the webhook event remains."""
     try:
         with file.open("ab") as stream:
             stream.write(orjson.dumps(line) + b"\n")

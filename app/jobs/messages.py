@@ -1,4 +1,4 @@
-"""What the commands say that sweep and that verify the audit log."""
+"""Output of the commands that sweep and that verify the audit log."""
 
 
 # Sweeping

@@ -26,25 +26,25 @@ from app.webhooks.worker import Worker
 log = logging.getLogger(__name__)
 
 POLL_SECONDS = 1
-# Between two checks for search documents that were not flushed when they were written.
+# The interval of checks for search documents that were not flushed when written.
 FLUSH_SECONDS = 15
-# Between two reports of failed credentials.
+# The interval of reports of failed credentials.
 FAILURES_SECONDS = 20
-# Between two times that reads of bots are stored.
+# The interval of storing bots' reads.
 READS_SECONDS = 1
-# Between two looks for news that people get by mail.
+# The interval of checks for news to mail to people.
 NOTICES_SECONDS = 30
-# From the start of the process to its first sweep.
+# The delay of the first sweep after the start of the process.
 FIRST_SWEEP_SECONDS = 60
-# Between two looks for jobs that wait for a time of a clock that was ahead.
+# The interval of checks for jobs that wait too long because the clock was set back.
 CLOCK_SECONDS = 1
 
 
 class FixedDelay(BaseTrigger):  # type: ignore[misc]  # an untyped library
-    """A job is due some seconds after it was due last.
+    """A job is due some seconds from now, each time.
 
-    The library's interval lists each run that was missed, which for a clock that is set forward
-    by a year takes a gigabyte.
+    The library's interval trigger lists each missed run. If the clock is set forward by a year,
+    that takes a gigabyte.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -74,7 +74,7 @@ class Jobs:
         )
 
     def start(self) -> None:
-        # At INFO the library logs every run of a job.
+        # At INFO, the library logs every run of a job.
         logging.getLogger("apscheduler").setLevel(logging.WARNING)
         self._run_every(POLL_SECONDS, self._worker.check)
         self._run_every(FLUSH_SECONDS, self._flusher.check)
@@ -96,18 +96,18 @@ class Jobs:
         self._scheduler.add_job(job, FixedDelay(seconds), **options)
 
     def _watch_clock(self) -> None:
-        """Have no job wait longer than its delay; the scheduler waits for a time of day."""
+        """Let no job wait longer than its delay, as the scheduler waits for wall-clock times."""
         while not self._stopping.wait(CLOCK_SECONDS):
             now = datetime.now(UTC)
             for job in self._scheduler.get_jobs():
                 latest = job.trigger.get_next_fire_time(None, now)
                 if job.next_run_time > latest:
                     job.modify(next_run_time=latest)
-            # What it waits for may have been due since the clock was set forward.
+            # Jobs may have become due because the clock was set forward.
             self._scheduler.wakeup()
 
     def stop(self) -> None:
-        """Start nothing more and wait some seconds for running jobs; later calls do nothing."""
+        """Start no more jobs and wait some seconds for running ones; later calls do nothing."""
         if not self._ended.acquire(blocking=False):
             return
         self._stopping.set()
@@ -136,7 +136,7 @@ class Jobs:
                     read_notes.release()
                 self._reads_wait = False
             except Exception as error:
-                # Only the first of several failures in a row; what waits is kept.
+                # Log only the first of several failures in a row. Waiting reads are kept.
                 if not self._reads_wait:
                     is_outage = isinstance(error, Unavailable)
                     log.warning("reads of bots wait", exc_info=None if is_outage else error)

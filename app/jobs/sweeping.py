@@ -1,4 +1,4 @@
-"""Sweepers: which rows expire, and deleting them in small batches, one run at a time."""
+"""Sweepers: which rows expire, and deleting these in small batches, one run at a time."""
 
 import json
 import os
@@ -31,15 +31,15 @@ from app.mail.models import Mail, MailState
 from app.webhooks.models import OutboxEntry, OutboxState, Webhook
 
 BATCH = 500
-# Finished entries stay for a day, for people who investigate deliveries.
+# Finished entries stay for a day, for people who debug deliveries.
 OUTBOX_MS = DAY_MS
-# GitHub offers to send a delivery again for three days.
+# GitHub lets people resend a delivery for three days.
 DELIVERIES_MS = 7 * DAY_MS
 NEWS_MS = 30 * DAY_MS
-# The log of mail; a mail that waits longer than it may is one of a time when SMTP_URL was set.
+# Finished mails are the mail log. A mail still waits after this only if SMTP_URL was unset.
 MAIL_MS = 30 * DAY_MS
 INTERVAL_MINUTES = 60
-# A run that does not prolong its lease for this long is dead.
+# A run that does not renew its lease for this long is dead.
 LEASE_MS = 5 * MINUTE_MS
 PAUSE_SECONDS = 0.02
 # Processes share a schedule, so a sweeper that ran this recently does not run again.
@@ -64,7 +64,7 @@ class Swept:
 
 
 def _due(key: InstrumentedAttribute[Any], *conditions: ColumnElement[bool]) -> Sequence[Any]:
-    """Lock up to BATCH matching rows, skipping those that are locked; their keys."""
+    """Lock up to BATCH matching rows, skipping locked ones; returns their keys."""
     statement = select(key).where(*conditions).limit(BATCH)
     return session.scalars(statement.with_for_update(skip_locked=True)).all()
 
@@ -82,7 +82,7 @@ def _delete_due(key: InstrumentedAttribute[Any], *conditions: ColumnElement[bool
 
 
 def sessions(settings: Settings) -> int:
-    """Sessions past their absolute or idle end."""
+    """Delete sessions past their absolute or idle end."""
     moment = now_ms()
     idle_since = moment - settings.session_idle_minutes * MINUTE_MS
     return _delete_due(
@@ -92,22 +92,22 @@ def sessions(settings: Settings) -> int:
 
 
 def password_links(_: Settings) -> int:
-    """Password links past their end."""
+    """Delete password links past their end."""
     return _delete_due(PasswordLink.user_id, PasswordLink.expires_at <= now_ms())
 
 
 def used_tokens(_: Settings) -> int:
-    """Challenges, states of logins and ids of logout tokens that are too old to come again."""
+    """Delete challenges, login states and ids of logout tokens that have expired."""
     return _delete_due(UsedToken.token_hash, UsedToken.expires_at <= now_ms())
 
 
 def idempotency_records(_: Settings) -> int:
-    """Stored responses past IDEMPOTENCY_KEY_TTL_HOURS."""
+    """Delete stored responses past IDEMPOTENCY_KEY_TTL_HOURS."""
     return _delete_due(IdempotencyRecord.id, IdempotencyRecord.expires_at <= now_ms())
 
 
 def tool_invocations(settings: Settings) -> int:
-    """Calls past TOOL_INVOCATION_LOG_RETENTION_DAYS; their events lose the reference."""
+    """Delete calls past TOOL_INVOCATION_LOG_RETENTION_DAYS; their events lose the reference."""
     oldest = now_ms() - settings.tool_invocation_log_retention_days * DAY_MS
     due = _due(ToolInvocation.id, ToolInvocation.created_at < oldest)
     if due:
@@ -121,28 +121,28 @@ def tool_invocations(settings: Settings) -> int:
 
 
 def bot_reads(settings: Settings) -> int:
-    """What bots read longer ago than the log of their calls goes back."""
+    """Delete reads of bots that are older than the retention of the tool log."""
     oldest = now_ms() - settings.tool_invocation_log_retention_days * DAY_MS
     key = (BotRead.user_id, BotRead.subject)
     # An older release does not write ``seen_at``.
     is_old = and_(BotRead.seen_at < oldest, BotRead.read_at < oldest)
     due = session.execute(select(*key).where(is_old).limit(BATCH)).all()
     if due:
-        # Again, as one may have been read since.
+        # Check again, as a bot may have read one again since.
         stale = and_(tuple_(*key).in_([tuple(row) for row in due]), is_old)
         session.execute(delete(BotRead).where(stale).execution_options(synchronize_session=False))
     return len(due)
 
 
 def login_windows(_: Settings) -> int:
-    """Login attempts outside of every window."""
+    """Delete login attempts that no window includes any more."""
     return _delete_due(LoginBucket.key_hash, LoginBucket.updated_at <= now_ms() - WINDOW_MS)
 
 
 def outbox(_: Settings) -> int:
-    """Finished entries, and entries of deleted webhooks.
+    """Delete finished entries, and entries of deleted webhooks.
 
-    On PostgreSQL an event concurrent with the deletion of its webhook can leave such an entry.
+    On PostgreSQL, an event concurrent with the deletion of its webhook can leave such an entry.
     """
     finished = OutboxEntry.finished_at <= now_ms() - OUTBOX_MS
     return _delete_due(OutboxEntry.id, finished) + _delete_due(
@@ -154,12 +154,12 @@ def outbox(_: Settings) -> int:
 
 
 def code_deliveries(_: Settings) -> int:
-    """What code hosts delivered a week ago."""
+    """Delete deliveries of code hosts after a week."""
     return _delete_due(CodeDelivery.id, CodeDelivery.created_at <= now_ms() - DELIVERIES_MS)
 
 
 def code_news(_: Settings) -> int:
-    """Checks, and what names no ticket, after a month; and what deleted integrations left."""
+    """Delete checks and changes without tickets after a month; changes of deleted integrations."""
     oldest = now_ms() - NEWS_MS
     names_none = cast(CodeChange.ticket_ids, Text) == "[]"
     return (
@@ -170,7 +170,7 @@ def code_news(_: Settings) -> int:
 
 
 def mails(_: Settings) -> int:
-    """Mails that ended, or began to wait, a month ago."""
+    """Delete mails that finished, or began to wait, a month ago."""
     oldest = now_ms() - MAIL_MS
     return _delete_due(Mail.id, Mail.finished_at <= oldest) + _delete_due(
         Mail.id, Mail.state == MailState.PENDING.value, Mail.created_at <= oldest
@@ -179,7 +179,7 @@ def mails(_: Settings) -> int:
 
 _contents = ContentSweep()
 
-# Each deletes up to BATCH rows of each kind in a writing unit of work and returns their number.
+# Each deletes up to BATCH rows of each kind, in a writing unit of work, and returns their number.
 SWEEPERS: dict[str, Callable[[Settings], int]] = {
     "sessions": sessions,
     "password-links": password_links,
@@ -207,7 +207,7 @@ def sweep(
 ) -> Swept | None:
     """Run a sweeper until no row is left and record ``system.sweeper_ran``.
 
-    None if it runs elsewhere, or ran recently and ``now`` is not set. ``may_go_on`` is asked after
+    None if it runs elsewhere, or ran recently and ``now`` is not set. Calls ``may_go_on`` after
     each batch. Opens its own units of work.
     """
     owner = f"{os.getpid()}-{secrets.token_hex(8)}"
@@ -222,7 +222,7 @@ def sweep(
             deleted += count
             if count < BATCH or not may_go_on():
                 break
-            # Lets other writers go first.
+            # Let other writers go first.
             time.sleep(PAUSE_SECONDS)
     finally:
         took = round((time.monotonic() - started) * 1000)
@@ -231,7 +231,7 @@ def sweep(
 
 
 def _batch(name: str, owner: str, settings: Settings) -> int | None:
-    """Delete a batch and prolong the lease; None if another run has taken the lease."""
+    """Delete a batch and renew the lease; None if another run has taken the lease."""
     lease = session.get(SweeperLease, name, with_for_update=True)
     if lease is None or lease.owner != owner:
         return None
@@ -246,9 +246,9 @@ def take_lease(name: str, owner: str, *, now: bool) -> bool:
     if lease is None:
         lease = SweeperLease(sweeper=name, lease_until=0)
         session.add(lease)
-    # Read once the row is locked, so that no other run has ended later.
+    # Read the clock after locking the row, so that no other run can end later than this.
     moment = database_ms()
-    # A lease that ends later than any can was written before the database's clock was set back.
+    # A lease that ends impossibly late was written before the database's clock was set back.
     if moment < lease.lease_until <= moment + 2 * LEASE_MS:
         return False
     just_ran = lease.last_run_at is not None and 0 <= moment - lease.last_run_at < JUST_NOW_MS

@@ -1,4 +1,4 @@
-"""Comparing the audit log with its checkpoints, and those with one another and with their file."""
+"""Comparing the audit log with its checkpoints, and these with each other and their file."""
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from app.database.session import reading, session
 from app.jobs import messages
 from app.jobs.checkpointing import LATE_MS
 
-# Checkpoints that are read at once.
+# Checkpoints per query.
 BATCH = 20
 IDS_READ = 10_000
 MAX_FINDINGS = 50
@@ -25,7 +25,7 @@ MAX_FINDINGS = 50
 
 @dataclass(slots=True)
 class LogVerdict:
-    """What a verification found: all that is wrong, the first first, up to ``MAX_FINDINGS``."""
+    """The result of a verification, with up to ``MAX_FINDINGS`` problems in order."""
 
     checkpoints: int = 0
     events: int = 0
@@ -46,17 +46,17 @@ class LogVerdict:
 
 
 class _Coverage:
-    """Holds the ids of the log, in their order, against those that checkpoints name.
+    """Compares the ids in the log, in order, with the ids that checkpoints name.
 
-    Keeps only those that the other side has not reached, and forgets events that are too old for
-    any later checkpoint.
+    Keeps only ids that the other side has not reached. Reports and drops events that are too old
+    for any later checkpoint.
     """
 
     def __init__(self, verdict: LogVerdict) -> None:
         self._verdict = verdict
         self._stored = _stored_ids()
         self._next: str | None = next(self._stored, None)
-        # Of the log without a checkpoint so far, and of checkpoints not yet found in the log.
+        # Ids in the log not yet found in a checkpoint, and ids in checkpoints not yet in the log.
         self._without: dict[str, None] = {}
         self._ahead: set[str] = set()
         self._reached = ""
@@ -80,7 +80,7 @@ class _Coverage:
             self._next = next(self._stored, None)
         if until > self._reached:
             self._reached = until
-            # What the log did not have is reported where its checkpoint is compared.
+            # ``_check_events`` reports the ids that the log lacks.
             self._ahead = {event_id for event_id in self._ahead if event_id > until}
 
     def _forget(self, oldest: int) -> None:
@@ -96,7 +96,7 @@ class _Coverage:
 
 
 def _stored_ids() -> Iterator[str]:
-    """All ids in their order; needs a unit of work at each step."""
+    """All ids in the log, in order; needs a unit of work at each step."""
     after = ids.NIL_ID
     while True:
         statement = select(AuditEvent.id).where(AuditEvent.id > after).order_by(AuditEvent.id)
@@ -115,10 +115,10 @@ def count() -> int:
 def verify(
     public_keys: Collection[str], file: Path | None, done: Callable[[int], object]
 ) -> LogVerdict:
-    """Recompute every checkpoint from the events; ``done`` gets the number of those compared.
+    """Recompute every checkpoint from the events; ``done`` gets the number per batch.
 
-    ``public_keys`` are the keys that may have signed, ``file`` is where checkpoints were copied to.
-    Opens its own units of work.
+    ``public_keys`` are the keys that may have signed, ``file`` has copies of checkpoints. Opens
+    its own units of work.
     """
     verdict = LogVerdict()
     with reading():
@@ -215,7 +215,7 @@ def _tree_stated(checkpoint: AuditCheckpoint) -> tuple[Any, ...]:
 
 
 def _in_file(file: Path | None) -> dict[int, str]:
-    """The hashes of the checkpoints in a file, by number; a torn last line is left out."""
+    """The hashes of the checkpoints in a file, by number; skips incomplete lines."""
     found: dict[int, str] = {}
     if file is None or not file.exists():
         return found

@@ -1,4 +1,4 @@
-"""The filters of the audit log and of the tool log: the address is the state, menus change it."""
+"""The filters of the audit log and the tool log: the URL holds their state, menus change it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ SPANS: dict[str, tuple[int | None, str]] = {
     "30d": (30 * DAY_MS, messages.LAST_MONTH),
     "all": (None, messages.ALL_TIME),
 }
-# People and bots in a menu; the address takes any username.
+# People and bots in a menu; the URL accepts any username.
 MAX_USERS = 200
 MAX_OPTIONS_WITHOUT_SEARCH = 8
 
@@ -40,17 +40,17 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Menu:
-    """A filter that is chosen from a menu of links; the first option clears it."""
+    """A filter chosen from a menu of links; the first option clears it."""
 
     name: str
     label: str
-    # The text of what is chosen; empty for the first option.
+    # The text of the selected option; empty for the first one.
     shown: str
     options: list[Option]
 
     @property
     def is_many(self) -> bool:
-        """Whether it has a box to find an option."""
+        """Whether the menu has a search box for options."""
         return len(self.options) > MAX_OPTIONS_WITHOUT_SEARCH
 
 
@@ -62,7 +62,7 @@ def menu(
     none: str,
     options: Iterable[tuple[str, str, str]],
 ) -> Menu:
-    """The menu of one filter; an option is its value, its text and a note."""
+    """The menu of one filter; each option is a value, a text and a note."""
     value = filters.get(name, "")
     offered = list(options)
     texts = {key: text for key, text, _ in offered}
@@ -106,7 +106,7 @@ def known_uuid(sent: str) -> str:
 
 
 def read_filters(*names: str) -> dict[str, str]:
-    """The filters that the address sets; the default span is left out."""
+    """The filters that the URL sets, without the default span."""
     filters = {name: request.args.get(name, "").strip() for name in (*names, "span")}
     if filters["span"] not in SPANS or filters["span"] == DEFAULT_SPAN:
         filters["span"] = ""
@@ -125,7 +125,7 @@ def address(path: str, filters: Mapping[str, str], **more: str | None) -> str:
 
 
 def navigation(path: str, filters: Mapping[str, str], next_cursor: str | None) -> dict[str, Any]:
-    """What both logs show around their rows: the filters, and links to the first and next page."""
+    """The context that both logs share: the filters, and links to the first and next page."""
     return {
         "path": path,
         "chosen": filters,

@@ -27,7 +27,7 @@ from app.wiki.models import WikiPage
 
 # The slug of the house rules.
 SLUG = "agents"
-# The sparkline: the distance of two hours, and the height of the busiest one.
+# The sparkline: the width of an hour, and the height of the busiest one.
 STEP, HEIGHT = 6, 28
 
 
@@ -57,7 +57,7 @@ def of_project(key: str) -> Response:
 
 
 def _guide(project_id: str, key: str) -> dict[str, Any] | None:
-    """The house rules of a project, which ``tools/resources.py`` offers to bots."""
+    """The house rules of a project, which ``tools/resources.py`` gives to bots."""
     title = session.scalar(
         select(WikiPage.title).where(
             WikiPage.slug == SLUG,
@@ -114,7 +114,7 @@ def _show_bot(username: str, form: Form, *, status: int = 200) -> Response:
 
 
 def _bars(work: bot_activity.Work) -> list[dict[str, Any]]:
-    """The bars of the last day: calls, and the failed part of them."""
+    """The bars of the last day: calls, and the share that failed."""
     highest = max([hour.calls for hour in work.hours] + [1])
     bars = []
     for position, hour in enumerate(work.hours):

@@ -46,7 +46,7 @@ from app.web.render import go, html, is_htmx, page, render
 
 pages = Blueprint("audit_pages", __name__)
 
-# Events of one request on a page; the log itself counts requests.
+# Events per page of one request; the log itself pages by request.
 ROWS = 50
 PATH = "/audit"
 MAX_TICKET_LENGTH = 100
@@ -55,11 +55,11 @@ CATEGORIES = [
     (Category.ACTIVITY.value, messages.WORK, messages.OF_WORK),
     (Category.AUDIT_ONLY.value, messages.ADMINISTRATION, messages.OF_ADMINISTRATION),
 ]
-# Of new events.
+# The limit of the count of new events.
 MAX_COUNT = 100
-# An export has the newest events; `flask audit export` has all of them.
+# An export has the newest events; `flask audit export` has all events.
 MAX_EXPORTED_EVENTS = 10_000
-# Events in memory at a time; one may contain two texts of a ticket.
+# Events in memory at a time; an event may contain two texts of a ticket.
 BATCH = 50
 COLUMNS = ("created_at", "actor", "actor_kind", "event_type", "sentence", "project_id", "target_id")
 MORE = ("request_id", "payload")
@@ -82,11 +82,11 @@ def index() -> Response:
                 listed = list_requests(actor(), cursor=cursor, **arguments)
                 rows = listed.data
         except InvalidField:
-            # The cursor is broken: start at the first page.
+            # The cursor is invalid: start at the first page.
             return go(address(PATH, filters))
-        # A fragment has the rows alone.
+        # A fragment has only the rows.
         menus = [] if is_htmx() else _menus(filters)
-    # A request that is over has no new events.
+    # A finished request gets no new events.
     newest = "" if cursor or is_request or not rows else rows[0].id
     return page(
         "audit/index.html",
@@ -111,7 +111,7 @@ def index() -> Response:
 
 
 def _by_day(rows: Iterable[Any]) -> list[tuple[str, list[Any]]]:
-    """The rows of each day (UTC) below its name."""
+    """The rows grouped by day (UTC), each group with the day's name."""
     names = {
         iso(now_ms() - ago * DAY_MS)[:10]: name
         for ago, name in ((0, messages.TODAY), (1, messages.YESTERDAY))
@@ -137,7 +137,7 @@ def _menus(filters: Mapping[str, str]) -> list[Menu]:
 
 
 def _event_options() -> Iterator[tuple[str, str, str]]:
-    """All event types by their subjects, each subject as a whole first."""
+    """All event types by subject; the first option of each is the whole subject."""
     for domain, subject in SUBJECTS.items():
         yield f"{domain}.*", messages.all_events(subject), f"{domain}.*"
         for name in EVENTS:
@@ -256,7 +256,7 @@ def export() -> Response:
     with reading():
         arguments = _arguments(read_filters(*AUDIT_FILTERS))
     chunks = _csv(actor(), arguments) if is_csv else _jsonl(actor(), arguments)
-    # The first batch is read before the response starts, so that an outage is an error page.
+    # Read the first batch before the response starts, so that an outage shows an error page.
     body = chain([next(chunks)], chunks)
     if is_csv:
         return streamed(body, "text/csv", "audit.csv")

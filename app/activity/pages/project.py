@@ -34,7 +34,7 @@ class Overview:
     owner: UserSummary
     # Live tickets by category, in the order of StateCategory.
     counts: dict[str, int]
-    # The newest first.
+    # Newest first.
     events: list[dict[str, Any]]
     bots: list[dict[str, Any]]
     is_sample: bool
@@ -92,7 +92,7 @@ def activity(key: str) -> Response:
         try:
             listed = list_project_activity(actor(), project.id, limit=ROWS, cursor=cursor)
         except InvalidField:
-            # The cursor is broken: start at the first page.
+            # The cursor is invalid: start at the first page.
             return go(here)
         events = in_words(listed.data)
     return page(

@@ -35,7 +35,7 @@ from app.web.render import go, page
 TOOL_LOG = "/audit/tools"
 TOOL_FILTERS = ("bot", "tool_name", "status", "request_id")
 STATUSES = [(OK, messages.SUCCEEDED, ""), (ERROR, messages.FAILED, "")]
-# The figures cover the newest calls up to this number; more would take seconds to read.
+# The figures cover this many of the newest calls; reading more would take seconds.
 MAX_CALLS = 20_000
 
 
@@ -56,7 +56,7 @@ class Figures:
 
 @operation(Access.HUMAN)
 def tool_figures(actor: Actor, *, since: int) -> list[Figures]:
-    """The figures of each tool called since a time (milliseconds), the busiest first."""
+    """The figures of each tool called since a time (ms), the busiest first."""
     rows = session.execute(
         select(ToolInvocation.tool_name, ToolInvocation.duration_ms, ToolInvocation.result_status)
         .where(ToolInvocation.created_at >= since)

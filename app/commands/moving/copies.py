@@ -48,9 +48,9 @@ def backup(file: Path, force: bool) -> None:
     if file.exists() and not force:
         raise click.ClickException(messages.already_exists(file))
     copy_database(source, file)
-    # The contents in a bucket are backed up by its own means.
+    # A bucket has its own backups.
     contents = [] if settings.files_url else _contents_of(file)
-    # After the database: what it names is kept for longer than this takes.
+    # Copy the database first: contents that it names are kept for longer than this takes.
     lost = _copy_contents(contents, store_of(settings), _beside(file))
     click.echo(messages.backup_verified(file, file.stat().st_size))
     if contents:
@@ -64,7 +64,7 @@ def _beside(file: Path) -> Path:
 
 
 def _contents_of(file: Path) -> list[str]:
-    """The contents that a database names; none in one of an older release."""
+    """The hashes of contents that a database names; none if it is of an older release."""
     with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
         try:
             rows = connection.execute("SELECT sha256 FROM file_contents ORDER BY 1").fetchall()
@@ -74,7 +74,7 @@ def _contents_of(file: Path) -> list[str]:
 
 
 def _copy_contents(contents: list[str], source: Store, folder: Path) -> list[str]:
-    """Copy contents into a folder; those that are missing or damaged."""
+    """Copy contents into a folder; returns those that are missing or damaged."""
     if not contents:
         return []
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -119,7 +119,7 @@ def _back_up(source: Path, copy: Path) -> None:
         closing(sqlite3.connect(f"file:{source}?mode=ro", uri=True, timeout=30)) as opened,
         closing(sqlite3.connect(copy)) as target,
     ):
-        # In one step: between steps, any write would restart the copy.
+        # Copy in one step: between steps, any write would restart the copy.
         opened.backup(target)
         target.execute("PRAGMA journal_mode=DELETE")
         problems = [row[0] for row in target.execute("PRAGMA integrity_check") if row[0] != "ok"]
@@ -147,7 +147,7 @@ def restore_backup(file: Path) -> None:
         db.engine.dispose()
         incoming(settings)
         contents, backed_up = _contents_of(file), FolderStore(_beside(file))
-        # Before the database, which names them.
+        # Contents must exist before the database that names them.
         missing = copy_contents(contents, backed_up, store_of(settings), settings.incoming_dir)
         copy_database(file, path)
         for name in (f"{path}-wal", f"{path}-shm"):
@@ -170,7 +170,7 @@ def restore_backup(file: Path) -> None:
 
 
 def _has_users(file: Path) -> bool | None:
-    """Whether a database has users; None if it cannot be read, though it may be recovered."""
+    """Whether a database has users; None if it is unreadable but may be recoverable."""
     with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
         try:
             table = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'users'")
@@ -224,18 +224,18 @@ def copy_to(url: str) -> None:
 
 
 def _set_aside(settings: Settings) -> Path:
-    """Rename the SQLite file, so that no server uses it again; its new name."""
+    """Rename the SQLite file, so that no server uses it again; returns its new path."""
     path = settings.database_path
     assert path is not None  # noqa: S101 - for the type checker: only SQLite is copied
     db.engine.dispose()
     with closing(sqlite3.connect(path)) as connection:
-        # Only the main file is renamed, so it must hold everything.
+        # Only the main file is renamed, so it must contain all data of the WAL.
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return path.rename(f"{path}{MOVED}")
 
 
 def _copy(source: Connection, target: Flask, done: Callable[[int], object]) -> None:
-    """Copy all tables in one transaction, so the target gets everything or stays empty."""
+    """Copy all tables in one transaction, so that the target gets everything or stays empty."""
     with target.app_context():
         schema.upgrade()
         with db.engine.begin() as connection:

@@ -50,7 +50,7 @@ def export(folder: Path) -> None:
     settings = current_settings()
     folder = folder.absolute()
     folder.parent.mkdir(parents=True, exist_ok=True)
-    # Private to this user, and renamed only when it is complete.
+    # Readable only by this user, and renamed when complete.
     temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
     try:
         written = Folder(temporary)
@@ -113,7 +113,7 @@ def _import(
         raise click.ClickException(messages.hooks_need_key(hooks + hosts))
     if factors and not keep_secrets and not reset_second_factors:
         raise click.ClickException(messages.factors_need_key(factors))
-    # Before the rows that name them.
+    # Contents must exist before the rows that name them.
     contents = [row["sha256"] for row in source.rows_of(_contents)]
     exported = FolderStore(folder / layout.FILES)
     lost = copy_contents(contents, exported, store_of(settings), incoming(settings))
@@ -124,7 +124,7 @@ def _import(
                 for model in (RecoveryCode, SecondFactor):
                     session.execute(delete(model))
             if BotReader.__tablename__ not in source.rows:
-                # An export of an older release does not say which reads of bots are missing.
+                # An older release's export does not show which reads of bots are missing.
                 bots = session.scalars(select(User.id).where(User.type == UserType.BOT.value))
                 bot_reads.store_gap(bots.all(), now_ms())
     except DBAPIError as error:
@@ -169,11 +169,11 @@ def _random_secret() -> bytes:
 
 
 def _without_forge_secret(row: dict[str, Any]) -> dict[str, Any]:
-    """The row of an integration, with a random secret in place of one of another key."""
+    """An integration's row, with a random secret in place of one under another key."""
     return {**row, "sealed_secret": integrations.SECRETS.encrypt(row["id"], _random_secret())}
 
 
 def _without_secret(row: dict[str, Any]) -> dict[str, Any]:
-    """The row of a webhook, inactive and with a random secret in place of one of another key."""
+    """A webhook's row, inactive, and with a random secret in place of one under another key."""
     sealed = webhooks.SECRETS.encrypt(row["id"], _random_secret())
     return {**row, "is_active": False, "sealed_secret": sealed}

@@ -1,4 +1,4 @@
-"""What the commands say that move all data."""
+"""Output of the commands that move all data."""
 
 from pathlib import Path
 

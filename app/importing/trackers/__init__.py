@@ -1,1 +1,1 @@
-"""Importing from the APIs of other trackers: downloading, and reading what was downloaded."""
+"""Importing from the APIs of other trackers: downloading, and reading downloads."""

@@ -1,4 +1,4 @@
-"""Atlassian Document Format, in which Jira Cloud keeps texts, as Markdown."""
+"""Converting Atlassian Document Format, which Jira Cloud uses for texts, to Markdown."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -24,7 +24,7 @@ Node = Mapping[str, Any]
 
 
 def as_markdown(document: Any, address_of: Callable[[str], str] = lambda _: "") -> str:
-    """The document as Markdown; ``address_of`` gives where a file is, by its name."""
+    """The document as Markdown; ``address_of`` maps the name of a file to its address."""
     if isinstance(document, str):
         return document
     if not isinstance(document, dict):
@@ -86,7 +86,7 @@ class _MarkdownWriter:
             return write(node, depth)
         if kind in _INLINE or kind in _MEDIA:
             return self._inline_of(node)
-        # Groups of media, layouts, and what is not known yet.
+        # Groups of media, layouts, and unknown kinds.
         return self.blocks(_content(node), depth + 1) or _plain(node)
 
     def _heading(self, node: Node, _depth: int) -> str:

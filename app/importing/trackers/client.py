@@ -1,7 +1,7 @@
-"""Requests to the API of another tracker: bounded, patient, and to one host alone.
+"""Requests to the API of another tracker: with limits, with retries, and to one host only.
 
-The token goes into the headers of this host's requests and nowhere else. An address of another host
-is refused, whether a redirect or a page names it.
+The token only goes into the headers of requests to this host. URLs of other hosts are refused,
+whether from a redirect or a response.
 """
 
 import json
@@ -27,19 +27,19 @@ from app.webhooks.connecting import trusting
 
 CONNECT_SECONDS = 10.0
 READ_SECONDS = 60.0
-# Of one answer.
+# Limits of one response.
 ANSWER_SECONDS = 300.0
 ANSWER_BYTES = 64 * 1024 * 1024
 CHUNK = 65_536
-# Attempts of one request that fail one after the other, and the wait after the first of them.
+# Consecutive failed attempts of a request, and the wait after the first.
 ATTEMPTS = 6
 BACKOFF_SECONDS = 1.0
-# The limits of the large trackers are per hour.
+# The large trackers have hourly limits.
 MAX_WAIT_SECONDS = 3_900.0
-# Of one request.
+# Waits per request.
 MAX_WAITS = 10
 MIN_WAIT_SECONDS = 1.0
-# Where an answer says that a limit is reached, but not until when.
+# The wait if a response reports a limit without a time.
 DEFAULT_WAIT_SECONDS = 60.0
 MAX_REDIRECTS = 3
 PARALLEL_REQUESTS = 4
@@ -49,11 +49,11 @@ _REDIRECTS = frozenset({301, 302, 307, 308})
 
 
 class TrackerError(Exception):
-    """The import cannot go on now; the message is a sentence for the operator."""
+    """The import cannot continue now; the message is a sentence for the operator."""
 
 
 class Elsewhere(TrackerError):
-    """An answer names an address of another host, which got no request."""
+    """A response names a URL of another host, which was not requested."""
 
     def __init__(self, tracker: str, url: str) -> None:
         super().__init__(messages.other_host(tracker))
@@ -61,11 +61,11 @@ class Elsewhere(TrackerError):
 
 
 class LimitReached(TrackerError):
-    """The tracker answers no more requests for longer than a run waits."""
+    """The tracker's rate limit lasts longer than a run waits."""
 
 
 class Refused(TrackerError):
-    """The tracker answered with an error that another attempt would not change."""
+    """The tracker responded with an error that a retry would not change."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -74,14 +74,14 @@ class Refused(TrackerError):
 
 @dataclass(frozen=True, slots=True)
 class ApiAnswer:
-    """The parsed body of an answer, and its headers by lower-case name."""
+    """The parsed body of a response, and its headers by lower-case name."""
 
     body: Any
     headers: Mapping[str, str]
 
     @property
     def next_address(self) -> str | None:
-        """The next page, as the ``Link`` header names it."""
+        """The URL of the next page in the ``Link`` header."""
         for part in self.headers.get("link", "").split(","):
             address, _, parameters = part.partition(";")
             if 'rel="next"' in parameters.replace(" ", ""):
@@ -90,7 +90,7 @@ class ApiAnswer:
 
 
 class Waits:
-    """Sleeping, which tests replace."""
+    """Sleeps; tests replace it."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell
@@ -105,14 +105,14 @@ class Waits:
         time.sleep(seconds)
 
 
-# Takes the content of an answer, in place of reading it into memory.
+# Consumes the content of a response instead of reading it into memory.
 Receive = Callable[[BaseHTTPResponse], None]
-# The seconds to wait if an answer says that a limit is reached: status, headers, body.
+# Given status, headers and body: the seconds to wait if a response reports a limit.
 LimitRule = Callable[[int, Mapping[str, str], bytes], float | None]
 
 
 class ApiClient:
-    """Asks one host; ``headers`` hold the token."""
+    """Sends requests to one host; ``headers`` contain the token."""
 
     def __init__(
         self,
@@ -140,17 +140,17 @@ class ApiClient:
         )
 
     def get(self, address: str) -> ApiAnswer:
-        """Get an address below ``base``, or an absolute one of the same host."""
+        """Get a path below ``base``, or an absolute URL on the same host."""
         return self._ask("GET", address, None)
 
     def post(self, address: str, body: Any) -> ApiAnswer:
-        """Post JSON, which must be a question: it may be sent again."""
+        """Post JSON, which must only query, as it may be sent again."""
         return self._ask("POST", address, orjson.dumps(body))
 
     def download(self, address: str, receive: Receive) -> Mapping[str, str]:
-        """Let ``receive`` take the content of an address of this host; the headers of the answer.
+        """Pass the content of a URL on this host to ``receive``; returns the response's headers.
 
-        It is called again for another attempt. Raises Elsewhere for a redirect to another host.
+        Each attempt calls ``receive`` again. Raises Elsewhere for a redirect to another host.
         """
         return self._ask("GET", address, None, receive).headers
 
@@ -191,11 +191,11 @@ class ApiClient:
                     failures = self._wait_or_give_up(failures, messages.ANSWER_NOT_JSON)
 
     def _own(self, url: str) -> str:
-        """The URL itself; raises TrackerError if it leads to another host."""
+        """The URL itself; raises Elsewhere if it leads to another host."""
         try:
             parts = urlsplit(url)
             same = _origin(parts) == _origin(self._parts) and not parts.username
-            # The library that connects must read the same host from it.
+            # The library that connects must parse the same host from it.
             same = same and (parse_url(url).host or "").strip("[]") == (parts.hostname or "")
         except (ValueError, HTTPError):
             same = False
@@ -211,7 +211,7 @@ class ApiClient:
         return self._own(following)
 
     def is_own(self, url: str) -> bool:
-        """Whether a URL leads to the tracker's own host."""
+        """Whether a URL is on the tracker's host."""
         try:
             return self._own(url) == url
         except Elsewhere:
@@ -256,7 +256,7 @@ class ApiClient:
     def wait_of(
         self, status: int, headers: Mapping[str, str], content: bytes = b""
     ) -> float | None:
-        """The seconds to wait, if an answer says that a limit is reached."""
+        """The seconds to wait, if a response reports a limit."""
         if self._limit_rule is not None:
             wait = self._limit_rule(status, headers, content)
             if wait is not None:
@@ -268,7 +268,7 @@ class ApiClient:
         return None
 
     def wait_for_limit(self, wait: float, waits: int, host: str) -> None:
-        """Wait, for the ``waits``-th time; raises LimitReached where that takes too long."""
+        """Wait for the ``waits``-th time; raises LimitReached if that is too long or too often."""
         if wait > MAX_WAIT_SECONDS or waits > MAX_WAITS:
             minutes = max(1, round(wait / 60))
             raise LimitReached(messages.limit_reached(host, minutes))
@@ -286,9 +286,9 @@ class ApiClient:
 
 
 def checked_base(base: str) -> str:
-    """The address without a slash at its end; raises TrackerError unless it is https.
+    """The URL without a trailing slash; raises TrackerError unless it is https.
 
-    Plain http is accepted to this machine only, since the token would be readable on the way.
+    Plain http is only allowed to this machine, as others could read the token on the way.
     """
     base = base.strip().rstrip("/")
     try:
@@ -305,7 +305,7 @@ def checked_base(base: str) -> str:
 
 
 def limit_wait(headers: Mapping[str, str]) -> float:
-    """The seconds to wait: ``Retry-After``, else when the limit is reset, else a minute."""
+    """The seconds to wait: ``Retry-After``, else until the limit resets, else a minute."""
     after = headers.get("retry-after", "")
     if after:
         seconds = _seconds_until(after, relative=True)
@@ -319,7 +319,7 @@ def limit_wait(headers: Mapping[str, str]) -> float:
 
 
 def _seconds_until(value: str, *, relative: bool) -> float | None:
-    """From seconds, an epoch in seconds or milliseconds, or a date; None for anything else."""
+    """Parse seconds, an epoch time in seconds or milliseconds, or a date; None for other values."""
     value = value.strip()
     now = time.time()
     if value.isascii() and value.replace(".", "", 1).isdigit() and len(value) < 20:
@@ -339,7 +339,7 @@ def _seconds_until(value: str, *, relative: bool) -> float | None:
 
 
 def parsed(content: bytes) -> Any:
-    """JSON as trackers send it; halves of characters are replaced. Raises ValueError."""
+    """Parse JSON as trackers send it; replaces lone surrogates. Raises ValueError."""
     try:
         return orjson.loads(content)
     except orjson.JSONDecodeError:
@@ -356,7 +356,7 @@ def _origin(parts: SplitResult) -> tuple[str, str | None, int | None]:
 
 
 def _read(response: BaseHTTPResponse) -> bytes:
-    """The whole body; raises HTTPError for one that is cut off, too long or too slow."""
+    """The whole body; raises HTTPError if it is cut off, too long or too slow."""
     deadline = time.monotonic() + ANSWER_SECONDS
     parts: list[bytes] = []
     length = 0
@@ -376,7 +376,7 @@ def _in_words(problem: Exception) -> str:
 
 
 def _message(content: bytes) -> str:
-    """What the tracker says about an error, on one line."""
+    """The tracker's error message, on one line."""
     try:
         body = parsed(content)
     except ValueError:

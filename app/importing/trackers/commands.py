@@ -42,7 +42,7 @@ SHOWN_ROWS = 20
 
 @dataclass(frozen=True, slots=True)
 class MoveOptions:
-    """What all trackers have in common."""
+    """Options of all trackers."""
 
     key: str
     username: str | None
@@ -68,7 +68,7 @@ class ApiConnection:
     headers: dict[str, str]
     limit_rule: LimitRule | None
     source: dict[str, Any]
-    # Hosts beside that of the API that hold files and take the token, and those that take none.
+    # Other hosts with files: those that get the token, and those that do not.
     file_hosts: tuple[str, ...] = ()
     public_hosts: tuple[str, ...] = ()
 
@@ -123,14 +123,14 @@ _OPTIONS = (
 
 
 def _common(command: Callable[..., None]) -> Callable[..., None]:
-    """The options of all trackers, as ``options`` of the command."""
+    """Add the options of all trackers, as the argument ``options`` of the command."""
     names = list(MoveOptions.__dataclass_fields__)
 
     @wraps(command)
     def gathered(**values: Any) -> None:
         options = MoveOptions(**{name: values.pop(name) for name in names})
         with reading():
-            # Before the token is asked for.
+            # Check the project before asking for the token.
             live_project_id(options.key)
         try:
             command(options=options, **values)
@@ -274,7 +274,7 @@ def import_linear(options: MoveOptions, team: str, url: str) -> None:
 
 
 def _token(variable: str, question: str, *, optional: bool = False) -> str:
-    """From the environment or the prompt; it is kept in memory alone."""
+    """The token from the environment or a prompt; kept only in memory."""
     token = os.environ.get(variable)
     if token is None:
         empty = "" if optional else None
@@ -316,7 +316,7 @@ def _move(
         _download(tracker, file)
         supply = None
         if options.files and not options.dry_run:
-            # The authorities of webhooks are not those of trackers.
+            # Trackers and webhooks have separate CA bundles.
             allowed = replace(limits(current_app), ca_bundle=options.ca_bundle)
             supply = FileDownloads(
                 client, settings, allowed, connection.file_hosts, connection.public_hosts
@@ -369,7 +369,7 @@ def _import(
         try:
             importer.run(planned, bar.update)
         except (TrackerError, KeyboardInterrupt):
-            # The run that goes on from here does not report these again.
+            # The next run continues from here and does not report these again.
             _tell(messages.so_far(report.as_text(verbose=options.verbose)))
             raise
     return report

@@ -1,4 +1,4 @@
-"""Downloading all steps of a tracker into a file, from where an earlier run stopped."""
+"""Downloading all steps of a tracker into a file, continuing where an earlier run stopped."""
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,9 +11,9 @@ from app.importing.trackers import messages
 from app.importing.trackers.client import PARALLEL_REQUESTS, Refused, TrackerError
 from app.importing.trackers.download_file import DownloadFile, FetchedPage
 
-# Issues whose parts are fetched before they are kept.
+# Issues per page of parts, which is stored at once.
 PORTION = 40
-# Pages of the parts of one issue.
+# The most pages of one issue's parts.
 MAX_PAGES = 200
 _MISSING = frozenset({403, 404, 410})
 
@@ -27,12 +27,12 @@ class DownloadStep:
 
 
 class Tracker(Protocol):
-    """Another tracker: what to download, and how to read it."""
+    """Another tracker: what to download, and how to read the download."""
 
     title: str
 
     def steps(self, file: DownloadFile) -> Sequence[DownloadStep]:
-        """In this order; a step may read from the file what those before it have downloaded."""
+        """The steps in order; a step may read the downloads of earlier steps from the file."""
 
     def issues(self, file: DownloadFile, report: ImportReport) -> list[Issue]:
         """The issues of a complete download."""
@@ -53,7 +53,7 @@ def download(tracker: Tracker, file: DownloadFile, tell: Callable[[str, int], No
 def of_each(
     targets: Callable[[], Iterable[Any]], fetch: Callable[[Any], list[Any]]
 ) -> Callable[[str | None], FetchedPage]:
-    """A step that asks for something of each target; its positions count targets."""
+    """The ``fetch`` of a step that requests parts of each target; its positions count targets."""
     known: list[Any] | None = None
 
     def portion(position: str | None) -> FetchedPage:
@@ -71,17 +71,17 @@ def of_each(
 
 
 def entries(body: Any) -> list[dict[str, Any]]:
-    """The objects of a list that a tracker answered; nothing for any other answer."""
+    """The objects of a list in a response; empty for any other response."""
     return [one for one in body if isinstance(one, dict)] if isinstance(body, list) else []
 
 
 def values(body: Any) -> list[Any]:
-    """The values of a list that a tracker answered; nothing for any other answer."""
+    """The values of a list in a response; empty for any other response."""
     return body if isinstance(body, list) else []
 
 
 def or_nothing(ask: Callable[[], list[Any]]) -> list[Any]:
-    """What a tracker answers; nothing where it does not have or show such parts."""
+    """The result of ``ask``; empty if the tracker does not have or show these parts."""
     try:
         return ask()
     except Refused as refused:

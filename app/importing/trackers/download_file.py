@@ -1,7 +1,7 @@
-"""The download of one import: a file of pages, from which a later run goes on.
+"""The download of one import: a file of pages, which a later run continues.
 
-Each line holds one page with the position of the next one, so a page and its position are kept
-together or not at all. A line that was cut off by a kill is removed.
+Each line has a page and the position of the next page, so both are stored together or not at
+all. A line that was cut off when a run was killed is removed.
 """
 
 import fcntl
@@ -20,7 +20,7 @@ from app.importing.trackers.client import TrackerError
 
 FOLDER = "imports"
 MAX_BYTES = 8 * 1024**3
-# Of all lists together; a tracker that never ends a list sends more.
+# The most pages of all lists together, in case a tracker never ends a list.
 MAX_PAGES = 200_000
 HEADER = "import"
 
@@ -34,12 +34,12 @@ class FetchedPage:
 
 
 class DownloadFile:
-    """The download file of a source; one run at a time has it open."""
+    """The download file of a source; only one run at a time can open it."""
 
     def __init__(self, instance_dir: Path, source: dict[str, Any], *, fresh: bool = False) -> None:
-        """``source`` says what is downloaded; other sources have other files.
+        """``source`` describes what is downloaded; each source has its own file.
 
-        ``fresh`` discards what an earlier run downloaded. Raises TrackerError while another run
+        ``fresh`` discards the download of an earlier run. Raises TrackerError while another run
         uses the file.
         """
         name = hashlib.sha256(orjson.dumps(source, option=orjson.OPT_SORT_KEYS)).hexdigest()[:24]
@@ -47,7 +47,7 @@ class DownloadFile:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.path = folder / f"{name}.jsonl"
         self._file = _open_locked(self.path)
-        # By step: the position of the next page, and whether there is none.
+        # By step: the position of the next page, or None after the last page.
         self._next: dict[str, str | None] = {}
         self._counts: dict[str, int] = {}
         self._pages = 0
@@ -85,15 +85,15 @@ class DownloadFile:
         return step in self._next and self._next[step] is None
 
     def position(self, step: str) -> str | None:
-        """Where the step goes on; None at its beginning."""
+        """Where the step continues; None at its beginning."""
         return self._next.get(step)
 
     def count(self, step: str) -> int:
-        """How many items of a step are downloaded."""
+        """The number of downloaded items of a step."""
         return self._counts.get(step, 0)
 
     def append(self, step: str, page: FetchedPage) -> None:
-        """Keep a page; raises TrackerError if the download gets too large."""
+        """Store a page; raises TrackerError if the download gets too large."""
         if self._pages >= MAX_PAGES:
             raise TrackerError(messages.too_many_pages(MAX_PAGES))
         self._write({"step": step, "items": page.items, "next": page.next})
@@ -106,8 +106,8 @@ class DownloadFile:
             raise TrackerError(messages.DOWNLOAD_TOO_LARGE)
 
     def items(self, step: str) -> Iterator[Any]:
-        """The items of a step that are downloaded, in order."""
-        # As ``append`` writes them; lines of other steps are not parsed.
+        """The downloaded items of a step, in order."""
+        # The beginning that ``append`` writes, so that lines of other steps need no parsing.
         beginning = orjson.dumps({"step": step})[:-1] + b","
         with self.path.open("rb") as lines:
             for line in lines:
@@ -115,7 +115,7 @@ class DownloadFile:
                     yield from orjson.loads(line)["items"]
 
     def close(self, *, remove: bool) -> None:
-        """Let other runs open it; ``remove`` deletes it first."""
+        """Release the file for other runs; ``remove`` deletes it first."""
         if remove:
             self.path.unlink(missing_ok=True)
         self._file.close()

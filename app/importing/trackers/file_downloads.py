@@ -1,8 +1,8 @@
-"""Downloading the files of issues, by the rules of uploads, and from known hosts alone.
+"""Downloading the files of issues, by the rules of uploads, and only from known hosts.
 
-The token goes to the tracker's own host and to the hosts where the tracker keeps private files, as
-its documentation says. A redirect leads anywhere public, over https and without the token; what is
-connected to is checked as for webhooks.
+The token goes to the tracker's host and to the hosts that hold its private files according to its
+documentation. A redirect may lead to any public host, over https and without the token. Addresses
+of connections are checked as for webhooks.
 """
 
 import hashlib
@@ -49,12 +49,12 @@ from app.importing.trackers.client import (
 )
 from app.webhooks.connecting import CONNECT_SECONDS, Adapter, AddressBlocked, Limits
 
-# Of one issue in one run: had, and asked for.
+# Files of one issue in one run: the most downloaded, and the most requested.
 MAX_FILES = 100
 MAX_ATTEMPTS = 300
-# Of files that fail one after the other, before the run ends.
+# Consecutive failed files before the run ends.
 MAX_FAILURES = 5
-# Prepared before the issues that have them are written; other writers wait while they are stored.
+# Files prepared before their issues are written. Other writers wait while files are stored.
 PORTION_BYTES = 256 * 1024 * 1024
 PORTION_FILES = 50
 READ_SECONDS = 60.0
@@ -65,20 +65,20 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
 class FileRefused(Exception):
-    """A file is not imported; the message says why, in the words of the report."""
+    """A file is not imported; the message is the reason, as shown in the report."""
 
 
 class FileGone(FileRefused):
-    """A file is not there any more, or not for this token."""
+    """A file no longer exists, or not for this token."""
 
 
 class FileNotWritten(TrackerError):
-    """A file cannot be kept on this machine."""
+    """A file cannot be written on this machine."""
 
 
 @contextmanager
 def _written_to(folder: Path) -> Iterator[None]:
-    """Tell failures of this machine from those of a connection, which are not an OSError."""
+    """Raise FileNotWritten for an OSError; failed connections raise other exceptions inside."""
     try:
         yield
     except OSError as error:
@@ -87,7 +87,7 @@ def _written_to(folder: Path) -> Iterator[None]:
 
 
 class _Download:
-    """Writes one answer into a file of ours, up to ``max_bytes``."""
+    """Writes a response to a temporary file, up to ``max_bytes``."""
 
     def __init__(self, path: Path, max_bytes: int) -> None:
         self.path = path
@@ -112,7 +112,7 @@ class _Download:
 
 
 class FileDownloads:
-    """Files of one tracker, from its host, ``hosts`` that take its token, and ``public_hosts``."""
+    """Files of one tracker: from its host, ``hosts`` that get its token, and ``public_hosts``."""
 
     def __init__(
         self,
@@ -133,10 +133,10 @@ class FileDownloads:
     def prepared(
         self, issues: Sequence[Issue], report: ImportReport
     ) -> Iterator[dict[str, SuppliedFiles]]:
-        """The files of the first of these issues, by issue, to be stored meanwhile.
+        """The files of the first issues, by issue id; they exist until the end of the context.
 
-        They are those of as many issues as a portion holds, at least one. What cannot be had is
-        noted. Raises TrackerError where another run could have it.
+        Covers as many issues as fit into a portion, at least one. Notes files that are unavailable.
+        Raises TrackerError if another run could get them.
         """
         made: dict[str, SuppliedFiles] = {}
         paths: list[Path] = []
@@ -159,7 +159,7 @@ class FileDownloads:
         gone: list[str] = []
         start, chosen = 0, issue.files
         if len(chosen) > MAX_ATTEMPTS:
-            # Any of them, so that over several runs those that cannot be had hide no others.
+            # A random choice, so that unavailable files do not block the others in every run.
             chosen = tuple(random.sample(chosen, MAX_ATTEMPTS))
         while start < len(chosen) and len(made) < MAX_FILES:
             wanted = chosen[start : start + MAX_FILES - len(made)]
@@ -186,7 +186,7 @@ class FileDownloads:
         return SuppliedFiles(made, gone)
 
     def _target(self, paths: list[Path]) -> Path:
-        """An empty file of ours, to be written to."""
+        """A new temporary file."""
         with _written_to(self._settings.incoming_dir):
             folder = incoming(self._settings)
             descriptor, name = tempfile.mkstemp(dir=folder, prefix="imported-")
@@ -210,7 +210,7 @@ class FileDownloads:
         kind = parse_options_header(headers.get("content-type", ""))[0]
         name = _named(file.name, headers)
         if kind == "text/html" and not name.lower().endswith((".html", ".htm")):
-            # Such as a page that asks to log in.
+            # For example a login page.
             return FileRefused(messages.ANSWER_IS_A_PAGE)
         if "." not in name:
             name += mimetypes.guess_extension(kind) or ""
@@ -234,16 +234,16 @@ class FileDownloads:
         try:
             return self._from_elsewhere(source, self._client.headers, download)
         except Refused as refused:
-            # A public file may be shown to everybody but the holder of a narrow token.
+            # A host may refuse a restricted token for a public file, so retry without the token.
             if refused.status not in _DENIED:
                 raise
             with suppress(Refused):
                 return self._from_elsewhere(source, {}, download)
-            # What is private is not there without the token: that does not say that it is gone.
+            # Raise the first error: without the token, a private file looks as if it were gone.
             raise
 
     def _count_failure(self, problem: object, reason: str) -> FileRefused:
-        """Why a file is not imported; raises TrackerError after too many."""
+        """The reason that a file is not imported; raises TrackerError after too many failures."""
         self._failures += 1
         if self._failures >= MAX_FAILURES:
             raise TrackerError(messages.leave_files_out(problem))
@@ -252,7 +252,7 @@ class FileDownloads:
     def _from_elsewhere(
         self, url: str, token: Mapping[str, str], download: _Download
     ) -> Mapping[str, str]:
-        """From another host, and from where it redirects to; raises Refused, FileRefused."""
+        """Download from another host, following redirects; raises Refused, FileRefused."""
         for _ in range(MAX_REDIRECTS + 1):
             own = {"Authorization": token["Authorization"]} if "Authorization" in token else {}
             status, headers = self._patiently(url, own, download)
@@ -278,7 +278,7 @@ class FileDownloads:
                 host = urlsplit(url).hostname or ""
                 status, headers = self._once(url, token, download)
             except ValueError as error:
-                # Of an address, which another attempt would not change.
+                # The URL is invalid, which a retry would not change.
                 raise FileRefused(messages.NO_ANSWER) from error
             except (requests.RequestException, HTTPError, OSError) as error:
                 if _is_blocked(error):
@@ -308,7 +308,7 @@ class FileDownloads:
         given = {"Accept": "*/*", "Accept-Encoding": "identity", **token}
         try:
             with requests.Session() as session:
-                # No proxies and no .netrc from the environment.
+                # Ignore proxies and .netrc of the environment.
                 session.trust_env = False
                 session.adapters.clear()
                 session.mount("https://", Adapter(self._limits, guard))
@@ -328,13 +328,13 @@ class FileDownloads:
 
 
 def _remove(path: Path) -> None:
-    """Remove a file, with what was made of it."""
+    """Remove a file and its derived files."""
     for left in path.parent.glob(f"{path.name}*"):
         left.unlink(missing_ok=True)
 
 
 def _is_blocked(error: BaseException | None) -> bool:
-    """Whether the libraries report with this that an address may not be connected to."""
+    """Whether the error was caused by an address that must not be connected to."""
     while error is not None:
         if isinstance(error, AddressBlocked):
             return True
@@ -343,7 +343,7 @@ def _is_blocked(error: BaseException | None) -> bool:
 
 
 def _is_plain(url: str) -> bool:
-    """Whether a path means what it shows; a text could else name anything of the host."""
+    """Whether a URL's path has no hidden or dot segments, which could name any path of the host."""
     try:
         path = urlsplit(url).path
     except ValueError:
@@ -353,7 +353,7 @@ def _is_plain(url: str) -> bool:
 
 
 def _named(name: str, headers: Mapping[str, str]) -> str:
-    """The name as the answer says, else as the issue says."""
+    """The name from the response, else from the issue."""
     options: Mapping[str, Any] = {}
     with suppress(ValueError):
         options = parse_options_header(headers.get("content-disposition", ""))[1]

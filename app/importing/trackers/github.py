@@ -30,14 +30,14 @@ from app.importing.trackers.parts import IssueParts, IssueReferences, completed,
 TITLE = "GitHub"
 BASE = "https://api.github.com"
 PER_PAGE = 100
-# Who GitHub says wrote what a deleted account wrote.
+# GitHub's author of the content of deleted accounts.
 GHOST = "ghost"
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9-]{1,100}/[\w.-]{1,100}")
 _DUPLICATE = re.compile(r"^[^\S\n]*+duplicate of #(\d{1,9})\b", re.IGNORECASE | re.MULTILINE)
 _CLOSES = re.compile(r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?\s+#(\d{1,9})\b", re.IGNORECASE)
 _REFERENCE = re.compile(r"(?<![\w/#&])([A-Za-z0-9-]{1,100}/[\w.-]{1,100})?#(\d{1,9})\b")
-# Images of the past, which everybody can read.
+# The host of older images, which are public.
 PUBLIC_FILE_HOST = "user-images.githubusercontent.com"
 _USER_IMAGE = r"https://user-images\.githubusercontent\.com/\d{1,12}/[\w.%-]{1,300}"
 _ISSUE_FIELDS = (
@@ -50,18 +50,18 @@ _MILESTONE_FIELDS = (
 
 
 def headers(token: str) -> dict[str, str]:
-    """Without a token only public repositories are seen, 60 requests an hour."""
+    """The headers; without a token, only public repositories and 60 requests an hour."""
     named = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
     return named | ({"Authorization": f"Bearer {token}"} if token else {})
 
 
 def file_hosts(base: str) -> tuple[str, ...]:
-    """Where files are, beside the host of the API: the site takes the tokens of its API."""
+    """Hosts with files besides the API's host: the site accepts tokens of its API."""
     return ("github.com",) if base == BASE else ()
 
 
 def file_pattern(base: str, repository: str) -> re.Pattern[str]:
-    """The addresses of files in texts of a repository."""
+    """Matches the addresses of files in a repository's texts."""
     parts = urlsplit(base)
     web = re.escape("https://github.com" if base == BASE else f"{parts.scheme}://{parts.netloc}")
     place = rf"(?:user-attachments|{re.escape(repository)})"
@@ -70,7 +70,7 @@ def file_pattern(base: str, repository: str) -> re.Pattern[str]:
 
 
 def limit_rule(status: int, headers: Mapping[str, str], content: bytes) -> float | None:
-    """GitHub answers 403 or 429 both at the hourly limit and at those of bursts."""
+    """GitHub responds with 403 or 429 to both the hourly limit and burst limits."""
     if status not in (HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS):
         return None
     if "retry-after" in headers or headers.get("x-ratelimit-remaining") == "0":
@@ -79,7 +79,7 @@ def limit_rule(status: int, headers: Mapping[str, str], content: bytes) -> float
 
 
 class GitHub:
-    """One repository; ``since`` (ms) leaves out issues that did not change since then."""
+    """One repository; ``since`` (ms) skips issues that have not changed after it."""
 
     title = TITLE
 
@@ -107,7 +107,7 @@ class GitHub:
             ),
         )
         if self._since is None:
-            # Of all issues at once: a page holds a hundred comments of any of them.
+            # Request comments of all issues together, a hundred per page.
             comments = DownloadStep(
                 "comments", self._list("/issues/comments", ordered, _slim_comment)
             )
@@ -194,7 +194,7 @@ class GitHub:
 
 
 def _with_parts(issue: Issue, parts: Mapping[int, IssueParts], files: re.Pattern[str]) -> Issue:
-    """The issue with its parts; an epic that was a milestone has none."""
+    """The issue with its parts; an epic made from a milestone has none."""
     repository, _, number = issue.id.partition("#")
     if not number:
         return issue
@@ -214,7 +214,7 @@ def _with_parts(issue: Issue, parts: Mapping[int, IssueParts], files: re.Pattern
 
 
 def _slimmed(body: Any, slim: Callable[[dict[str, Any]], Any]) -> list[Any]:
-    """What is kept of the entries of a page."""
+    """The reduced entries of a page."""
     kept = (slim(one) for one in entries(body))
     return [one for one in kept if one is not None]
 
@@ -258,7 +258,7 @@ def _slim_blocker(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _slim_event(entry: dict[str, Any]) -> dict[str, Any] | None:
-    """An event that changed an issue; None for one that did not, or is of a pull request."""
+    """A reduced event; None if it changed no issue or belongs to a pull request."""
     issue = entry.get("issue")
     if isinstance(issue, dict) and "pull_request" in issue:
         return None
@@ -275,7 +275,7 @@ def _slim_event(entry: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _change(entry: dict[str, Any]) -> str:
-    """What an event did, in words; nothing for one that changed no field."""
+    """What an event did, in words; empty if it changed no field."""
     commit = str(entry.get("commit_id") or "")[:12]
     reason = str(entry.get("state_reason") or "").replace("_", " ")
     by = messages.by_commit(commit) if commit else ""

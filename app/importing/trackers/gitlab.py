@@ -34,12 +34,12 @@ PER_PAGE = 100
 GHOST = "ghost"
 MAX_NOTE_LENGTH = 200
 
-# How GitLab marks what changed in a title.
+# GitLab's marks of changes in a title.
 _EMPHASIS = re.compile(r"\*\*|\{[-+]|[-+]\}")
 _PROJECT = re.compile(r"[\w.-]{1,255}(?:/[\w.-]{1,255}){1,20}")
 _REFERENCE = re.compile(r"(?<![\w/#&!])((?:[\w.-]{1,255}/){1,20}[\w.-]{1,255})?([#!])(\d{1,9})\b")
 _UPLOAD = re.compile(r"(\]\(|src=\")(/uploads/[0-9a-f]{32}/[^()\s\"<>]{1,500})")
-# Seen from the issue whose links are listed.
+# From the viewpoint of the issue whose links are listed.
 _KINDS = {"relates_to": "related", "is_blocked_by": "blocks"}
 _FIELDS = (
     *("iid", "title", "state", "created_at", "updated_at", "closed_at", "due_date", "web_url"),
@@ -49,12 +49,12 @@ _EPIC_FIELDS = ("title", "description", "state", "due_date", "created_at", "upda
 
 
 def headers(token: str) -> dict[str, str]:
-    """Without a token only public projects are seen."""
+    """The headers; without a token, only public projects are visible."""
     return {"PRIVATE-TOKEN": token} if token else {}
 
 
 class GitLab:
-    """One project; ``since`` (ms) leaves out issues that did not change since then."""
+    """One project; ``since`` (ms) skips issues that have not changed after it."""
 
     title = TITLE
 
@@ -105,7 +105,7 @@ class GitLab:
         try:
             return self._page(f"{first}&pagination=keyset")
         except Refused as refused:
-            # Versions before 18.3 count pages.
+            # Versions before 18.3 use page numbers instead.
             if refused.status != HTTPStatus.METHOD_NOT_ALLOWED:
                 raise
             return self._page(first)
@@ -221,13 +221,13 @@ class GitLab:
         )
 
     def _text(self, body: str) -> str:
-        """A text whose files are where they are."""
+        """The text without comments, and with absolute URLs of uploads."""
         body = without_comments(body.replace("\r\n", "\n"))
         web = f"{self._client.base}/{self._project}"
         return _UPLOAD.sub(lambda match: f"{match[1]}{web}{match[2]}", body)
 
     def _source_of(self, address: str) -> str:
-        """The API has a file for the holder of a token, and the site what everybody may see."""
+        """Where to request a file: with a token from the API, otherwise from the site."""
         match = self._files.fullmatch(address)
         if match is None or "PRIVATE-TOKEN" not in self._client.headers:
             return address
@@ -273,9 +273,9 @@ def _slim_issue(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _next_path(answer: ApiAnswer) -> str | None:
-    """The next page at the address that the operator gave.
+    """The next page, below the address that the operator gave.
 
-    GitLab writes its own, ``external_url``, which can be another one than this machine uses.
+    GitLab writes its ``external_url``, which can differ from the address that this machine uses.
     """
     if answer.next_address is None:
         return None
@@ -286,7 +286,7 @@ def _next_path(answer: ApiAnswer) -> str | None:
 
 
 def _full_name(entry: dict[str, Any]) -> str:
-    """``group/name#12``, or ``group/name!12`` of a merge request; empty where it has none."""
+    """``group/name#12``, or ``group/name!12`` for a merge request; empty if it has none."""
     names = entry.get("references")
     return str(names.get("full") or "") if isinstance(names, dict) else ""
 

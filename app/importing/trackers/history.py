@@ -1,6 +1,6 @@
-"""What happened to an issue in the other tracker, as a comment of its ticket.
+"""The history of an issue in the other tracker, as a comment on its ticket.
 
-The audit log says what happened here, so it takes no events of the past.
+The audit log only records what happened here, so it gets no events of the other tracker.
 """
 
 import re
@@ -28,7 +28,7 @@ class PastChange:
 
 
 def as_comment(tracker: str, changes: Iterable[PastChange]) -> IssueComment | None:
-    """The newest changes, oldest first, at the time of the last one; None if there are none."""
+    """A comment with the newest changes, oldest first, at the time of the last; None if empty."""
     ordered = sorted(changes, key=lambda change: change.at)
     if not ordered:
         return None
@@ -57,7 +57,7 @@ def _line(change: PastChange) -> str:
 def with_history(
     comments: Iterable[IssueComment], tracker: str, changes: Iterable[PastChange]
 ) -> tuple[IssueComment, ...]:
-    """The comments by time, the history among them."""
+    """The comments and the history, ordered by time."""
     history = as_comment(tracker, changes)
     every = [*comments, *([history] if history else [])]
     return tuple(sorted(every, key=lambda one: one.written_at or 0))

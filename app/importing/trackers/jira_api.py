@@ -32,7 +32,7 @@ from app.importing.trackers.parts import IssueParts, IssueReferences, completed
 TITLE = "Jira"
 PER_PAGE = 100
 MAX_CHANGES = 1_000
-# Who wrote what a deleted account wrote.
+# The author of the content of deleted accounts.
 
 _KEY = re.compile(r"[A-Za-z][A-Za-z0-9_]{1,63}")
 _EPIC_LINK = "com.pyxis.greenhopper.jira:gh-epic-link"
@@ -56,7 +56,7 @@ def headers(account: str, token: str) -> dict[str, str]:
 
 
 class Jira:
-    """One project; ``since`` (ms) leaves out issues that did not change since then."""
+    """One project; ``since`` (ms) skips issues that have not changed after it."""
 
     title = TITLE
 
@@ -89,7 +89,7 @@ class Jira:
         return steps
 
     def _fields_page(self, _position: str | None) -> FetchedPage:
-        """The fields that only plugins have."""
+        """The custom fields that are needed, which plugins define."""
         found = []
         for one in entries(self._client.get(f"{self._path}/field").body):
             schema = one.get("schema")
@@ -102,7 +102,7 @@ class Jira:
         custom = {one["id"]: one["kind"] for one in file.items("fields")}
         jql = f'project = "{self._key}"'
         if self._since is not None:
-            # Relative, as absolute times are in the time zone of the account.
+            # A relative time, as absolute times are in the account's time zone.
             minutes = (now_ms() - self._since) // MINUTE_MS + 1
             jql += f" AND updated >= -{max(minutes, 1)}m"
         query: dict[str, Any] = {
@@ -133,7 +133,7 @@ class Jira:
         return str(end) if count and isinstance(total, int) and end < total else None
 
     def _all(self, path: str, name: str) -> list[dict[str, Any]]:
-        """A list of one issue, whole."""
+        """All entries of a list of one issue."""
         found: list[dict[str, Any]] = []
         for _ in range(MAX_PAGES):
             query = urlencode({"startAt": len(found), "maxResults": PER_PAGE})
@@ -260,7 +260,7 @@ class Jira:
         return found
 
     def _source_of(self, address: str) -> str:
-        """Cloud else redirects to another host."""
+        """Where to request a file; without ``redirect=false``, Cloud redirects to another host."""
         return f"{address}?redirect=false" if self._is_cloud else address
 
     def _linked(self, match: re.Match[str]) -> tuple[str, str]:
@@ -330,7 +330,7 @@ def _total(part: Any) -> int:
 
 
 def _sprints(value: Any) -> list[str]:
-    """Names of sprints: objects in Cloud, texts of Java in Data Center."""
+    """Names of sprints: objects in Cloud, Java ``toString`` texts in Data Center."""
     names = []
     for one in values(value):
         match = _SPRINT_NAME.search(one) if isinstance(one, str) else None
@@ -341,7 +341,7 @@ def _sprints(value: Any) -> list[str]:
 
 
 def _slim_links(value: Any) -> list[tuple[str, str]]:
-    """Links that this issue holds: it is blocked, duplicates, or is related."""
+    """Links that this issue holds: it is blocked, is a duplicate, or is related."""
     found = []
     for one in entries(value):
         kind = jira.LINK_KINDS.get(_named(one.get("type")), "related")

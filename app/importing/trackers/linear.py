@@ -1,7 +1,7 @@
 """Linear: issues of a team over the GraphQL API.
 
-Comments are asked for as one list of the team, since a list inside of a list costs far more of the
-complexity that Linear allows in an hour.
+Comments are requested as one list of the team, as nested lists use far more of the query complexity
+that Linear allows per hour.
 """
 
 import re
@@ -26,12 +26,12 @@ from app.importing.trackers.parts import IssueParts, IssueReferences, completed,
 
 TITLE = "Linear"
 BASE = "https://api.linear.app"
-# Of what one issue has: labels, relations, attachments.
+# The most labels, relations and attachments per issue.
 MAX_PARTS = 25
 NOBODY = messages.FORMER_USER
 RATE_LIMITED = "RATELIMITED"
 
-# Where Linear keeps files; it takes the same token as the API.
+# The host of Linear's files, which accepts the API's token.
 FILE_HOST = "uploads.linear.app"
 FILES = re.compile(rf"https://{re.escape(FILE_HOST)}/[\w/.-]{{1,300}}(?<![.])")
 _TEAM = re.compile(r"[A-Za-z0-9]{1,20}")
@@ -90,12 +90,12 @@ query History($id: String!, $after: String) {
 
 
 def headers(token: str) -> dict[str, str]:
-    """Keys of people are sent as they are; tokens of OAuth have a scheme."""
+    """The headers; personal keys are sent without a scheme, OAuth tokens with one."""
     return {"Authorization": token if token.startswith("lin_api_") else f"Bearer {token}"}
 
 
 def limit_rule(status: int, headers: Mapping[str, str], content: bytes) -> float | None:
-    """Linear answers 400 with an error code; the headers say when there is room again."""
+    """Linear responds with 400 and an error code; headers have the time when the limit resets."""
     is_rate_limited = RATE_LIMITED.encode() in content and RATE_LIMITED in _codes(content)
     if status != HTTPStatus.TOO_MANY_REQUESTS and not is_rate_limited:
         return None
@@ -116,7 +116,7 @@ def _codes(content: bytes) -> set[str]:
 
 
 class Linear:
-    """One team; ``since`` (ms) leaves out issues that did not change since then."""
+    """One team; ``since`` (ms) skips issues that have not changed after it."""
 
     title = TITLE
 
@@ -212,7 +212,7 @@ class Linear:
             own.files = [
                 IssueFile(url, url, title) for title, url in one["files"] if FILES.fullmatch(url)
             ]
-            # The issue that is blocked holds the link.
+            # The blocked issue holds the link.
             for kind, other in one["relations"]:
                 if kind == "blocks":
                     parts[other].links.append(IssueLink("blocks", name))

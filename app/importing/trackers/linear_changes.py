@@ -1,4 +1,4 @@
-"""What an entry of the history of an issue in Linear changed, in words."""
+"""Words for the changes in an issue's history in Linear."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ def named(value: Any, key: str = "name") -> str:
 
 
 def words(entry: dict[str, Any]) -> list[str]:
-    """What one entry of the history changed."""
+    """The changes of one history entry, in words."""
     found = []
     for title, kind in (("state", "State"), ("assignee", "Assignee")):
         old, new = named(entry.get(f"from{kind}")), named(entry.get(f"to{kind}"))

@@ -1,4 +1,4 @@
-"""What imports over the APIs of trackers say to people."""
+"""Messages of imports over the APIs of trackers."""
 
 from pathlib import Path
 

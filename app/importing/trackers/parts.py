@@ -1,4 +1,4 @@
-"""Adding to an issue what a tracker keeps elsewhere: links, requests to merge, history."""
+"""Completing an issue with data that trackers list separately: links, merge requests, history."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -13,7 +13,7 @@ from app.importing.trackers.history import PastChange, with_history
 
 @dataclass(slots=True)
 class IssueParts:
-    """What belongs to one issue; ``pages`` are (title, address) of pull requests and the like."""
+    """The parts of one issue; ``pages`` are (title, address) of pull requests and the like."""
 
     address: str = ""
     links: list[IssueLink] = field(default_factory=list)
@@ -24,11 +24,11 @@ class IssueParts:
 
 @dataclass(frozen=True, slots=True)
 class IssueReferences:
-    """How texts of a tracker name other issues, and files.
+    """How texts of a tracker refer to other issues and to files.
 
-    ``find`` gets a match of ``pattern`` and gives the id and the Markdown that replaces it, or None
-    to leave it; the id is empty unless it is of an issue. ``source_of`` gets the address of a file
-    that matches ``files`` and says where it is asked for.
+    ``find`` gets a match of ``pattern`` and returns the id and the Markdown that replaces it, or
+    None to keep it; the id is empty if the target is no issue. ``source_of`` gets the address of a
+    file that matches ``files`` and returns the address to request it from.
     """
 
     pattern: re.Pattern[str]
@@ -68,7 +68,7 @@ def completed(issue: Issue, parts: IssueParts, references: IssueReferences, trac
 
 
 def once(items: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Each item once, by its id: a list that grew while it was read repeats some."""
+    """The items without duplicate ids: a list that grows while it is read repeats items."""
     seen: set[str] = set()
     for item in items:
         identifier = str(item["id"])
