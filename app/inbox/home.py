@@ -20,7 +20,7 @@ from app.core.actor import Access, Actor, ActorKind, operation
 from app.core.clock import DAY_MS, now_ms
 from app.database.session import session
 from app.inbox.mentions import COMMENTED, is_mentioned, may_mention
-from app.inbox.service import MAX_TICKETS_PER_KIND, mentioned_tickets
+from app.inbox.service import IGNORED, MAX_TICKETS_PER_KIND, mentioned_tickets
 from app.inbox.sign_offs import last_comment
 from app.projects.models import Project, StateCategory, WorkflowState
 from app.tickets.comments import present_bodies
@@ -182,7 +182,10 @@ def _unanswered(actor: Actor, rows: Sequence[Any]) -> list[Need]:
     own_events = session.execute(
         select(AuditEvent.ticket_id, func.max(AuditEvent.created_at).label("at"))
         .where(
-            AuditEvent.ticket_id.in_(list(needs_by_ticket)), AuditEvent.actor_user_id == actor.id
+            AuditEvent.ticket_id.in_(list(needs_by_ticket)),
+            AuditEvent.actor_user_id == actor.id,
+            # Whoever watches a ticket has not answered on it.
+            AuditEvent.event_type.not_in(IGNORED),
         )
         .group_by(AuditEvent.ticket_id)
     )

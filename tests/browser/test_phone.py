@@ -171,6 +171,15 @@ def test_the_head_of_a_board_takes_two_rows_at_most(phone, seeded, path):
     assert phone.overflow() == 0
 
 
+def test_the_search_page_holds_a_long_name_of_a_project(phone, seeded):
+    name = "A project whose name goes on for much longer than any phone is wide, word after word"
+    project = seeded.call("POST", "/projects", {"key": "LONGNAME", "name": name})["id"]
+    phone.go("/search")
+    expect(phone.page.locator(".search-narrow")).to_contain_text(name)
+    assert phone.overflow() == 0
+    seeded.call("DELETE", f"/projects/{project}")
+
+
 def test_the_menu_of_many_labels_fits_a_phone(phone, wide, seeded):
     names = [f"label {number} of many, and its name is long" for number in range(30)]
     labels = f"/projects/{seeded.ids['project']}/labels"

@@ -73,6 +73,17 @@ def test_settings_change_on_the_page(ada, cast):
     assert "Select at least one project, or all projects." in refused.text
 
 
+def test_a_deleted_project_stays_in_the_allowlist(ada, cast):
+    address = f"/bots/{cast.smith.user_id}"
+    allowed = [cast.open_project, cast.fenced_project]
+    ok(cast.ada.patch(address, {"project_ids": allowed}))
+    ok(cast.ada.delete(f"/projects/{cast.fenced_project}"), 204)
+    offered = re.findall(r'name="project_ids" value="([^"]+)"\s+checked', ada.get(HERE).text)
+    assert offered == allowed
+    ada.post(f"{address}/settings", display_name="Agent", mode="read", project_ids=offered)
+    assert cast.ada.get(address).json["project_ids"] == allowed
+
+
 def test_deactivating_takes_the_open_tickets(ada, cast, ticket):
     address = f"/tickets/{ticket['id']}"
     cast.smith.patch(address, {"assignee_user_id": cast.smith.user_id})

@@ -29,6 +29,13 @@ def test_a_mention_waits_until_it_is_answered(ada, cast, ticket):
     assert "Needs you" not in text_of(ada.get(HERE))
 
 
+def test_watching_a_ticket_answers_no_mention(ada, cast, ticket):
+    say(cast.smith, ticket, "Which one, @ada?")
+    for watch in ("", "no"):
+        ada.post(f"/tickets/{ticket['display_id']}/watch", watch=watch)
+        assert "Needs you 1" in text_of(ada.get(HERE))
+
+
 def test_a_mention_is_replied_to_in_place(ada, cast, ticket):
     reference = ticket["display_id"]
     for asker in (cast.smith, cast.bo):
