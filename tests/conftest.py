@@ -1,7 +1,7 @@
 """Fixtures for all tests: databases, the application on them, a client and the cast.
 
-A test that asks for none of them runs once; any other runs on SQLite and on PostgreSQL, unless it
-is marked ``one_database``: no SQL has a part in what it is about.
+A test that uses none of them runs once; any other runs on SQLite and on PostgreSQL, unless it is
+marked ``one_database`` because it involves no SQL.
 """
 
 import gc
@@ -21,7 +21,7 @@ KINDS = ("sqlite", "postgresql")
 MACHINE = pytest.StashKey[MachineLock]()
 REAL_DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "real"
 
-# A slow machine is no failure of the code; time is measured where it is promised.
+# A slow machine is not a failure of the code; tests measure time where it is promised.
 hypothesis_settings.register_profile("docket", deadline=None)
 hypothesis_settings.load_profile("docket")
 
@@ -36,11 +36,11 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    # pytest-xdist says "no tests ran" of a mistyped path.
+    # pytest-xdist reports a mistyped path only as "no tests ran".
     for argument in config.args:
         if not Path(argument.split("::")[0]).exists():
             raise pytest.UsageError(f"file or directory not found: {argument}")
-    # Collecting makes objects that stay: there is no garbage among them.
+    # Collection creates long-lived objects, with no garbage among them.
     gc.disable()
     if "PYTEST_XDIST_WORKER" in os.environ:
         once.share(_run_directory(config))
@@ -48,7 +48,7 @@ def pytest_configure(config):
 
 
 def _run_directory(config):
-    """What the processes of a run share: each has a directory of its own in it."""
+    """Return the directory shared by the processes of a run; each has its own inside it."""
     return Path(config.getoption("basetemp")).parent
 
 
@@ -65,10 +65,10 @@ def pytest_generate_tests(metafunc):
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
-    """Leave tests of real input out where Docket is not developed: users have no such files.
+    """Deselect tests of real input where Docket is not developed: users lack those files.
 
-    Tests that want the machine to themselves come first, so that one process has them all and the
-    others wait once.
+    Tests that need the machine to themselves come first, so that one process runs them all and the
+    others wait only once.
     """
     items.sort(key=lambda item: not _is_quiet(item))
     if REAL_DATA.exists():
@@ -79,7 +79,7 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_collection_finish():
-    """Collect garbage again, but not among the tests: that takes a tenth of the CPU time."""
+    """Collect garbage again, but not during tests: that takes a tenth of the CPU time."""
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
     gc.enable()
@@ -87,7 +87,7 @@ def pytest_collection_finish():
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item, nextitem):
-    """Tests marked ``quiet`` have the machine to themselves: the other workers wait meanwhile."""
+    """Run ``quiet`` tests with the machine to themselves: the other workers wait meanwhile."""
     machine = item.config.stash.get(MACHINE, None)
     if machine is None:
         return (yield)
@@ -104,7 +104,7 @@ def _is_quiet(item):
 
 
 def pytest_sessionfinish(session, exitstatus):
-    """In CI nothing may be skipped: a promise that was not looked at is not kept."""
+    """In CI nothing may be skipped: an unchecked promise counts as broken."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if os.environ.get("CI") and reporter and reporter.stats.get("skipped") and exitstatus == 0:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -112,7 +112,7 @@ def pytest_sessionfinish(session, exitstatus):
 
 @pytest.fixture(scope="session")
 def cluster():
-    """A throw-away PostgreSQL server. Where there is none tests are skipped; in CI they fail."""
+    """A throwaway PostgreSQL server. Without one, tests are skipped; in CI they fail."""
     try:
         cluster = databases.cluster_with_template()
     except PostgresMissing as missing:
@@ -136,7 +136,7 @@ def database(request):
 
 @pytest.fixture
 def empty_url(request, tmp_path):
-    """The address of a database of the test's own, in which there is nothing yet."""
+    """The URL of a new, empty database for the test."""
     if request.param == "sqlite":
         yield f"sqlite:///{tmp_path / 'empty.db'}"
         return
@@ -148,13 +148,13 @@ def empty_url(request, tmp_path):
 
 @pytest.fixture(scope="session")
 def template(cluster):
-    """The name of a migrated PostgreSQL database, of which a copy takes less than to migrate."""
+    """The name of a migrated PostgreSQL database; copying it is faster than migrating."""
     return cluster.template
 
 
 @pytest.fixture
 def migrated_url(request, tmp_path):
-    """As ``empty_url``, on the newest schema: a server that starts on it migrates nothing."""
+    """Like ``empty_url``, but with the newest schema: a server starting on it migrates nothing."""
     if request.param == "sqlite":
         copy_database(tmp_path / "migrated.db")
         yield f"sqlite:///{tmp_path / 'migrated.db'}"
@@ -172,7 +172,7 @@ def app(database):
 
 @pytest.fixture
 def client(app):
-    """A browser of its own: no credentials, and a cookie jar."""
+    """A browser with its own cookie jar and no credentials."""
     return app.test_client()
 
 

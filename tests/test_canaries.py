@@ -1,6 +1,6 @@
-"""Secrets that pass through Docket stay where they belong: in no log, row, file or page after.
+"""Secrets that pass through Docket do not leak into any log, row, file or page.
 
-A day's work with values that are easily recognised, through every door, refusals among it; then
+A day's work with easily recognized values goes through every entry point, including refusals; then
 everything that Docket wrote is searched for them.
 """
 
@@ -36,7 +36,7 @@ REST = ("/bots", "/users", "/webhooks", "/audit?limit=200", "/audit/tools?limit=
 
 @pytest.fixture
 def written():
-    """What all loggers write, down to the least, in the form that is shipped."""
+    """Capture the output of all loggers at all levels, in the production format."""
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
     handler.setFormatter(JsonFormatter())
@@ -44,7 +44,7 @@ def written():
     level = root.level
     root.addHandler(handler)
     root.setLevel(logging.DEBUG)
-    # The driver of the browser's tests and SQLAlchemy's echo are none of ours.
+    # SQLAlchemy's echo is not Docket's own output.
     logging.getLogger("sqlalchemy").setLevel(logging.WARNING)
     yield stream
     root.removeHandler(handler)
@@ -52,7 +52,7 @@ def written():
 
 
 def a_day(app, cast):
-    """Work with secrets; gives those that must not be found anywhere."""
+    """Work with secrets; return those that must not be found anywhere."""
     ada = cast.ada
     browser = app.test_client()
     made = ada.post("/users", {"username": "dora", "password": PASSWORD, "display_name": "Dora"})
@@ -99,7 +99,7 @@ def a_day(app, cast):
 
 
 def rows():
-    """Every value of every table, as text."""
+    """Yield every value of every table, as text."""
     with reading():
         for table in Base.metadata.sorted_tables:
             for column in table.columns:
@@ -132,7 +132,7 @@ def test_no_secret_is_found_anywhere(app, cast, database, written):
 
 
 def test_the_search_finds_what_is_there(app, cast, written):
-    """The same search meets what may be kept: it would see a secret too."""
+    """The same search finds values that may be kept, so it would find a secret too."""
     cast.ada.post(f"/projects/{cast.open_project}/tickets", {"title": "canary-title-2Rf8k"})
     logging.getLogger("docket.test").warning("canary-line-6Hb4s")
     with app.app_context():

@@ -1,4 +1,4 @@
-"""Settings: defaults, forms that are accepted, and the sentence for each that is not."""
+"""Settings: defaults, accepted forms, and the error message of each rejected form."""
 
 import os
 import re
@@ -179,7 +179,7 @@ def test_single_sign_on_is_read(read):
         OIDC_ADMIT="all",
         PASSWORD_LOGIN="off",
     )
-    # The slash at the end is part of the issuer's name.
+    # The trailing slash is part of the issuer's name.
     assert settings.oidc_issuer == "http://127.0.0.1:8080/realms/team/"
     assert settings.oidc_allowed_domains == "example.org,example.com"
     assert (settings.oidc_admit, settings.password_login) == ("all", False)
@@ -256,7 +256,7 @@ def test_what_is_kept_is_closed_to_other_users_whatever_it_was(tmp_path):
     Settings.from_env({"INSTANCE_DIR": str(instance)})
     assert stat.S_IMODE(instance.stat().st_mode) == 0o700
     assert {stat.S_IMODE((instance / name).stat().st_mode) for name in names} == {0o600}
-    # A directory that everybody shares is nobody's to close, and what is not there is not made.
+    # Do not change modes of a shared directory, and do not create missing files.
     shared = tmp_path / "shared"
     shared.mkdir()
     shared.chmod(0o1777)

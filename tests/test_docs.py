@@ -1,4 +1,4 @@
-"""The pages of docs/: complete, true to the code, and a wiki of their own."""
+"""The pages of docs/: complete, consistent with the code, and usable as a wiki."""
 
 import json
 import re
@@ -26,12 +26,12 @@ def text(name):
 
 
 def first_cells(name):
-    """What the first cells of a page's tables name."""
+    """Return the names in the first cells of a page's tables."""
     return re.findall(r"^\| `([^`]+)` \|", text(name), re.M)
 
 
 def blocks(name, language):
-    """The fenced blocks of a page in a language."""
+    """Return a page's fenced blocks of a language."""
     return re.findall(rf"^```{language}\n(.*?)^```$", text(name), re.M | re.S)
 
 
@@ -86,7 +86,7 @@ def test_every_error_code_has_its_line():
 
 
 def leads_somewhere(page, target):
-    """Whether a relative link of a page names a file, and after ``#`` one of its headings."""
+    """Return whether a page's relative link names a file and, after ``#``, one of its headings."""
     name, _, anchor = target.partition("#")
     path = page.parent / name if name else page
     if not path.exists():

@@ -1,4 +1,4 @@
-"""What the documents claim about the code is so."""
+"""The documents' claims about the code are true."""
 
 import re
 from dataclasses import MISSING, fields
@@ -9,7 +9,7 @@ import pytest
 from app.config import Settings
 
 ROOT = Path(__file__).resolve().parent.parent
-# Not for the environment (app/config.py).
+# Not settable by environment variables (app/config.py).
 INTERNAL = ("password_time_", "password_memory_", "password_parallelism", "has_", "key_kept_")
 
 
@@ -88,7 +88,7 @@ def test_no_document_names_a_place_outside():
 
 
 def sentence_lengths(page):
-    """The words of each sentence, a code span being one, and a cell of a table a sentence."""
+    """Return the word count of each sentence; a code span is one word, a table cell a sentence."""
     page = re.sub(r"^```[\s\S]*?^```$|^(?: {4}|#|<).*", "", page, flags=re.MULTILINE)
     page = re.sub(r"`[^`\n]+`", "Code", page)
     page = re.sub(r"\]\([^)\s]+\)|[*\[\]!]", "", page)
@@ -98,7 +98,7 @@ def sentence_lengths(page):
 
 
 def test_sentences_are_short():
-    """Nine of ten have at most 25 words, in each document."""
+    """In each document, nine of ten sentences have at most 25 words."""
     pages = (ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md"))
     lengths = {path.name: sentence_lengths(path.read_text()) for path in pages}
     assert len(lengths) > 20

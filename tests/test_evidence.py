@@ -1,4 +1,4 @@
-"""What SECURITY.md and RELIABILITY.md call evidence exists."""
+"""The evidence named in SECURITY.md and RELIABILITY.md exists."""
 
 import ast
 import re
@@ -13,13 +13,13 @@ NAMED = re.compile(r"`((?:\w+/)*\w+\.py)::(\w+)`")
 
 @cache
 def names_of(path):
-    """The names of a file's tests, those below an ``if`` too."""
+    """Return the names of a file's tests, including those below an ``if``."""
     tree = ast.parse((TESTS / path).read_text())
     return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
 
 
 def rows(name):
-    """The rows of a document's tables."""
+    """Return the rows of a document's tables."""
     text = (TESTS.parent / name).read_text()
     return [line for line in text.splitlines() if line.startswith("| ") and "`" in line]
 
@@ -42,7 +42,7 @@ def test_every_item_that_is_met_names_its_test():
 
 
 def named_in(row):
-    """The tests that a row of a table names, each with its file."""
+    """Return the tests named in a table row, each with its file."""
     return NAMED.findall(row)
 
 
@@ -58,7 +58,7 @@ def test_every_published_class_has_a_test_that_fails_on_a_weakened_build():
     assert len(found) == 6
     tried = [{test for path, test in named_in(row) if path == weakened} for row in found]
     assert all(tried)
-    # And none of them stands beside the table.
+    # And the file has no tests that the table omits.
     assert set().union(*tried) == {name for name in names_of(weakened) if name.startswith("test_")}
 
 

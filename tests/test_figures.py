@@ -1,4 +1,4 @@
-"""Figures that stand in several documents are the same everywhere."""
+"""Figures that appear in several documents are the same everywhere."""
 
 import re
 from pathlib import Path
@@ -30,7 +30,7 @@ def two_digits(value):
 
 
 def measured(kind):
-    """Requests a second of each operation on a database."""
+    """Return the requests per second of each operation on a database."""
     (table,) = re.findall(rf"^\| {kind} \| requests/s.*?\n\n", text("PERFORMANCE.md"), re.M | re.S)
     return {name: int(rate) for name, rate in re.findall(r"^\| ([^|]+) \| (\d+) \|", table, re.M)}
 

@@ -1,4 +1,4 @@
-"""Image, compose file, unit and proxies: well-formed, true to the code, as closed as they say."""
+"""Image, compose file, unit and proxies: well-formed, consistent with the code, and locked down."""
 
 import ast
 import configparser
@@ -18,12 +18,12 @@ from app.config import Settings
 ROOT = Path(__file__).resolve().parent.parent
 DEPLOY = ROOT / "docs" / "deploy"
 SETTINGS = {field.name.upper() for field in fields(Settings)}
-# Set for the interpreter, the image or another program.
+# Variables of the interpreter, the image or another program.
 OTHERS = {"PATH", "FLASK_APP", "PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"}
 
 
 def instructions():
-    """The image's recipe: each instruction and its arguments, in order."""
+    """Return the image's instructions with their arguments, in order."""
     text = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
     lines = [line for line in text.splitlines() if line and not line.startswith("#")]
     return [tuple(line.strip().split(None, 1)) for line in lines]
@@ -40,11 +40,11 @@ def test_the_image_holds_what_serves_and_nothing_else():
     locks = ["requirements.txt", "requirements-docs.txt"]
     assert sorted(copied) == sorted([*locks, "wsgi.py", "app", "migrations", "static", "templates"])
     assert all((ROOT / name).exists() for name in copied)
-    # A checkout in use has data, keys and compiled files beside them: they stay behind.
+    # A checkout in use also contains data, keys and compiled files: they are not copied.
     lines = (ROOT / ".dockerignore").read_text().splitlines()
     ignored = [line for line in lines if not line.startswith("#")]
     assert ignored == ["*", *(f"!{name}" for name in copied), "**/__pycache__"]
-    # DOCS_ENABLED needs nothing further.
+    # DOCS_ENABLED needs no other package.
     for lock in locks:
         assert re.search(rf"--require-hashes .*-r /opt/docket/{lock}( |$)", " ".join(of("RUN")))
     assert of("USER") == ["10001"]
@@ -58,7 +58,7 @@ def test_the_image_holds_what_serves_and_nothing_else():
 
 
 def test_the_image_is_asked_whether_it_is_ready():
-    # The last instruction but one: HEALTHCHECK with its CMD on the line that follows.
+    # HEALTHCHECK is the last instruction but one, with its CMD on the following line.
     command = json.loads(of("HEALTHCHECK")[0].partition("CMD ")[2])
     assert command[:2] == ["python", "-c"]
     ast.parse(command[2], feature_version=(3, 11))
@@ -101,7 +101,7 @@ def test_the_unit_runs_the_server_as_its_own_user():
 
 
 def dry_run(target):
-    """What make would do on a fresh checkout."""
+    """Return what make would do on a fresh checkout."""
     made = subprocess.run(
         ["make", "--dry-run", "--always-make", target, "PYTHON=python3"],
         cwd=ROOT,
@@ -124,7 +124,7 @@ def test_a_fresh_checkout_has_what_every_setting_needs(target):
 def test_the_audit_is_of_all_that_is_installed_for_serving():
     said = dry_run("audit")
     locks = re.search(r"pip install .*(-r requirements.txt.*)$", said, re.M)[1]
-    # What could not be looked up is no pass.
+    # With --strict, a package that cannot be looked up fails the audit.
     assert re.search(rf"pip-audit --strict .*{locks}$", said, re.M)
     pinned = [
         name
@@ -137,7 +137,7 @@ def test_the_audit_is_of_all_that_is_installed_for_serving():
 
 @pytest.fixture
 def docketctl(tmp_path):
-    """Run docketctl as root of a machine whose systemd tells what it is asked to do."""
+    """Run docketctl as root on a machine whose systemd reports what it is asked to do."""
     tools = {
         "id": "echo ${FAKE_UID:-0}",
         "systemctl": """for word; do :; done; [ "$word" = docket.service ] || exit 1
@@ -238,7 +238,7 @@ def test_no_guide_has_root_read_settings_as_a_script():
 def test_the_proxies_keep_tokens_out_of_their_logs():
     nginx = (DEPLOY / "nginx.conf").read_text()
     assert nginx.count("{") == nginx.count("}")
-    # Before the redirect to https, and behind it.
+    # In the server that redirects to HTTPS, and in the HTTPS server.
     redirecting = nginx[nginx.index("listen 80;") : nginx.index("listen 443")]
     for place in (redirecting, nginx[nginx.index("location ~ ^/(mcp|feed|mail)/") :]):
         assert "access_log off;" in place
@@ -248,14 +248,14 @@ def test_the_proxies_keep_tokens_out_of_their_logs():
     caddy = (DEPLOY / "Caddyfile").read_text()
     assert caddy.count("{") == caddy.count("}")
     assert re.search(r"request>uri regexp /\(mcp/bot\|feed\|mail/\[a-z\]\+\)/\[\^/\]\+", caddy)
-    # Caddy logs the headers of what it could not hand on, and hides those alone that it knows.
+    # Caddy logs the headers of requests that it could not pass on, and hides only those it knows.
     assert "request>headers>X-Api-Key delete" in caddy
     for text in (nginx, caddy):
         assert "TRUSTED_PROXIES=1" in text
 
 
 def test_the_proxies_compress_no_page_and_repeat_no_policy():
-    """Docket compresses its pages itself, but for those that show a secret."""
+    """Docket compresses its own pages, except those that show a secret."""
     nginx = (DEPLOY / "nginx.conf").read_text()
     assert not re.search(r"^\s*(gzip|brotli|add_header)\b", nginx, re.M)
     caddy = (DEPLOY / "Caddyfile").read_text()

@@ -1,7 +1,7 @@
-"""Builds weakened on purpose: the probes of SECURITY.md must notice each of them.
+"""Deliberately weakened builds: the probes of SECURITY.md must detect each of them.
 
-A test that cannot fail proves nothing. So each probe is tried on the build as it is, which it finds
-safe, and then on builds from which one defence was taken away.
+A test that cannot fail proves nothing. So each probe runs on the real build, which it must find
+safe, and then on builds with one defense removed.
 """
 
 from dataclasses import replace
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(name="cast")
 def _cast(app):
-    """The cast; what a weakened build answers need not be as the document says."""
+    """Return the cast with unchecked clients, since weakened builds may violate the document."""
     made = make_cast(app)
     for one in vars(made).values():
         if isinstance(one, Caller):
@@ -43,7 +43,7 @@ def _cast(app):
 
 
 def nothing(*_):
-    """The real build."""
+    """Weaken nothing: the real build."""
 
 
 def every_human_only_verb_is_a_bots(monkeypatch):
@@ -258,7 +258,7 @@ def notes_are_everyones(monkeypatch):
 def test_what_is_read_of_others_is_noticed(app, monkeypatch):
     world = build(app)
     ada = world.callers["ada"]
-    # An event of the visible end, which names the other one.
+    # An event of the visible end, which names the other end.
     named = {"type": "blocks", "target_ticket_id": world.places["other"]["ticket"]}
     own = world.places["own"]["ticket"]
     assert ada.post(f"/tickets/{own}/relations", named).status_code == 201

@@ -1,1 +1,1 @@
-"""How fast the real server answers, measured from outside (`make bench`)."""
+"""Measure the real server's speed from outside (`make bench`)."""

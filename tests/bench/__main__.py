@@ -1,10 +1,10 @@
-"""Measure every operation beside a bare Flask route under the same server, in one rotation.
+"""Measure every operation next to a bare Flask route under the same server, in one rotation.
 
-Fills a database with N tickets, starts the server as `make run` does, and asks it over and over by
-wrk: first for everything once, unmeasured, for a server is not restarted for each reader; then each
-round measures every operation, and the yardstick before and behind each; shown is the median of the
-rounds. Client and server share the machine, whose speed changes from one moment to
-the next, so compare shares, not figures of different machines.
+Fill a database with N tickets, start the server as `make run` does, and send requests with wrk.
+First run everything once, unmeasured, because a real server is warm. Then each round measures every
+operation, with the yardstick before and after each; the result is the median of the rounds. Client
+and server share the machine, whose speed varies, so compare shares, not figures of different
+machines.
 """
 
 import argparse
@@ -27,14 +27,14 @@ from tests.bench.filling import World
 from tests.bench.operations import SDK_ECHO, Operation, operations
 from tests.support.serving import ROOT, Served, serving, until, unused_port
 
-# How long the yardstick is asked for between two operations.
+# How long the yardstick is measured between two operations.
 YARDSTICK_SECONDS = 1
-# How long each operation is asked for before the first round: until both workers cached the pages.
+# How long each operation runs before the first round: until both workers have cached pages.
 WARM_UP_SECONDS = 4
 
 
 def main() -> None:
-    """Print the table, and write it to PERFORMANCE.md where asked."""
+    """Print the table, and write it to PERFORMANCE.md if requested."""
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
     parser.add_argument("--tickets", type=int, default=10_000, help="(10000)")
     parser.add_argument("--seconds", type=int, default=3, help="for each measurement (3)")
@@ -84,7 +84,7 @@ def _measured(
 def _rotate(
     kind: str, served: Served, bare: int, chosen: list[Operation], asked: argparse.Namespace
 ) -> list[report.Line]:
-    """Each round asks for every operation once, and between them for the yardstick."""
+    """Measure every operation once per round, with the yardstick in between."""
     yardstick = Operation("bare Flask route", (1.0, 1.0), [wrk.Request("/")])
     found: dict[str, list[wrk.Figures]] = {one.name: [] for one in (yardstick, *chosen)}
     shares: dict[str, list[float]] = {yardstick.name: [1.0], **{one.name: [] for one in chosen}}
@@ -98,7 +98,7 @@ def _rotate(
         )
 
     def measured(operation: Operation) -> float:
-        """Its requests a second."""
+        """Return its requests per second."""
         port, seconds = served.port, asked.seconds
         if operation is yardstick:
             port, seconds = bare, YARDSTICK_SECONDS
@@ -128,7 +128,7 @@ def _rotate(
 def _beside_the_sdk(
     served: Served, chosen: list[Operation], asked: argparse.Namespace
 ) -> report.Versus | None:
-    """get_self and the empty tool of an SDK server in turn, one connection each."""
+    """Alternate between get_self and the no-op tool of an SDK server, one connection each."""
     found = next((operation for operation in chosen if operation.name == "MCP get_self"), None)
     if found is None:
         return None
@@ -152,7 +152,7 @@ def _median(rounds: list[wrk.Figures]) -> wrk.Figures:
 
 @contextmanager
 def _other(module: str, *arguments: str) -> Iterator[int]:
-    """The port of another server to compare with."""
+    """Run another server for comparison; yield its port."""
     port = unused_port()
     process = subprocess.Popen([sys.executable, "-m", module, str(port), *arguments], cwd=ROOT)
     try:
@@ -171,7 +171,7 @@ def _answers(port: int) -> bool:
 
 
 def _memory(parent: int) -> float:
-    """The proportional set size of the server's processes together, in MiB."""
+    """Return the proportional set size of all the server's processes, in MiB."""
     root = psutil.Process(parent)
     sizes = [one.memory_full_info().pss for one in (root, *root.children(recursive=True))]
     return sum(sizes) / 2**20

@@ -2,8 +2,8 @@
 
     python -m tests.bench.agents [--database sqlite] [--only drain]
 
-A lost call is one that a bot would not have needed, had it been alone. Waiting is measured by a
-read and a write of somebody else that concern none of the bots, without and with them in turn.
+A lost call is one that a bot would not have needed if it were alone. The cost of waiting bots is
+measured by unrelated reads and writes, alternately without and with them.
 """
 
 import argparse
@@ -25,12 +25,12 @@ from tests.support.workspace import owner_of
 TICKETS, BOTS = 300, 32
 WAITING = 500
 ROUNDS, SAMPLES = 3, 150
-# What a call that begins to wait costs depends on what happened in the seconds before.
+# The cost of starting to wait depends on what happened in the seconds before.
 PAUSE_SECONDS, ARRIVAL_SECONDS = 11, 8
 
 
 def main() -> None:
-    """Print a table for each."""
+    """Print one table per measurement."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=("drain", "waiting"), default="")
     parser.add_argument("--database", choices=("sqlite", "postgresql", "both"), default="both")
@@ -75,7 +75,7 @@ def _served(kind: str) -> Iterator[Served]:
 
 
 def _waiting(kind: str, served: Served) -> str:
-    """A row of the second table."""
+    """Return a row of the second table."""
     office = Office(served)
     for _ in range(WAITING):
         office.bot()
@@ -87,7 +87,7 @@ def _waiting(kind: str, served: Served) -> str:
         alone += office.times(SAMPLES)
         time.sleep(PAUSE_SECONDS)
         with office.waits() as waiting:
-            # All have arrived, and none is answered.
+            # All calls have arrived, and none is answered.
             spent = _processor(workers)
             assert not answered(waiting, ARRIVAL_SECONDS)
             arrivals.append(_processor(workers) - spent)
@@ -99,7 +99,7 @@ def _waiting(kind: str, served: Served) -> str:
 
 
 def _processor(workers: list[psutil.Process]) -> float:
-    """The processor time that they have taken, in seconds."""
+    """Return the workers' processor time in seconds."""
     return sum(sum(one.cpu_times()[:2]) for one in workers)
 
 

@@ -1,4 +1,4 @@
-"""The yardstick: one Flask route that answers a small JSON, under the same server, nothing else.
+"""The yardstick: one Flask route that returns a small JSON, under the same server.
 
 python -m tests.bench.bare PORT WORKERS THREADS
 """
@@ -13,7 +13,7 @@ from granian.server.mp import MPServer
 
 
 def load() -> WSGIApplication:
-    """The application, in a worker."""
+    """Load the application in a worker."""
     app = Flask("bare", static_folder=None)
 
     @app.get("/")
@@ -24,7 +24,7 @@ def load() -> WSGIApplication:
 
 
 def main() -> None:
-    """Serve until told to stop."""
+    """Serve until stopped."""
     port, workers, threads = (int(argument) for argument in sys.argv[1:])
     MPServer(
         "bare",

@@ -1,4 +1,4 @@
-"""Where a data set lies: a database of its own, filled unless an earlier run kept it."""
+"""Data sets: each in its own database, filled unless an earlier run kept it."""
 
 import os
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ SECRET = "for one benchmark only, and long enough"
 
 @dataclass(frozen=True)
 class Place:
-    """A database, and where it is noted what was filled into it: nowhere if it goes again."""
+    """A database, and the file that records its content: None if the database is temporary."""
 
     url: str
     directory: Path
@@ -30,10 +30,10 @@ class Place:
 
 @contextmanager
 def database(kind: str, made: Path, keep: Path | None = None) -> Iterator[Place]:
-    """A database for a data set: a file in a directory, or of a PostgreSQL that goes again.
+    """Provide a database for a data set: a file in a directory, or a temporary PostgreSQL one.
 
-    To keep one on PostgreSQL takes a server that stays, that of TEST_DATABASE_URL; the address of
-    the directory ``keep`` names the database.
+    Keeping one on PostgreSQL needs a persistent server, that of TEST_DATABASE_URL; the path of the
+    directory ``keep`` determines the database's name.
     """
     directory = keep or made
     directory.mkdir(parents=True, exist_ok=True)
@@ -58,7 +58,7 @@ def database(kind: str, made: Path, keep: Path | None = None) -> Iterator[Place]
 
 
 def filled(place: Place, tickets: int) -> World:
-    """The data set, made unless an earlier run kept it."""
+    """Return the data set, created unless an earlier run kept it."""
     if place.note is not None and place.note.exists():
         return World(**orjson.loads(place.note.read_bytes()))
     settings = Settings(
@@ -79,7 +79,7 @@ def filled(place: Place, tickets: int) -> World:
 
 
 def cookie_of(served: Served) -> str:
-    """The session of the person of the data set, logged in now."""
+    """Log in as the data set's person; return the session cookie."""
     answer = served.request(
         "POST", "/api/v1/auth/login", {"username": USERNAME, "password": PASSWORD}
     )

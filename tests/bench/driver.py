@@ -1,4 +1,4 @@
-"""Keeping a server busy: each of so many clients sends its next request once it was answered."""
+"""Keep a server busy: each client sends its next request once the last one is answered."""
 
 import http.client
 import threading
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Target:
-    """One kind of request."""
+    """A kind of request."""
 
     name: str
     method: str
@@ -18,7 +18,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Figures:
-    """What came of it; times in milliseconds."""
+    """Results; times in milliseconds."""
 
     requests: int
     failures: int
@@ -31,7 +31,7 @@ class Figures:
 def keep_busy(
     port: int, target: Target, headers: dict[str, str], clients: int, seconds: float
 ) -> Figures:
-    """Run the clients for so long; a failure is an answer that is no 2xx, or none."""
+    """Run the clients for ``seconds``; a failure is a missing or non-2xx response."""
     times: list[float] = []
     failures: list[str] = []
     ends = time.perf_counter() + seconds

@@ -1,6 +1,6 @@
-"""The other yardstick: a tool that does nothing, in a server made with the official Python SDK.
+"""The other yardstick: a no-op tool in a server made with the official Python SDK.
 
-Stateless, answering in JSON, one process, as its documentation has it.
+Stateless, with JSON responses, one process, as in its documentation.
 
 python -m tests.bench.echo PORT
 """
@@ -12,12 +12,11 @@ from mcp.server.mcpserver import MCPServer
 
 
 def main() -> None:
-    """Serve until told to stop."""
+    """Serve until stopped."""
     server = MCPServer("echo", log_level="ERROR")
 
     @server.tool()
     def echo() -> str:
-        """Answer."""
         return "ok"
 
     app = server.streamable_http_app(stateless_http=True, json_response=True)

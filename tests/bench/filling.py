@@ -1,7 +1,7 @@
-"""A data set such as years of work leave: tickets in one project, and all that hangs on them.
+"""A data set that resembles years of work: one project's tickets with everything attached.
 
-Rows are written straight into the tables and then indexed as `flask reindex` does; users, project
-and labels are made by their verbs.
+Rows are inserted directly and then indexed as `flask reindex` does; users, project and labels are
+created by their verbs.
 """
 
 import random
@@ -39,7 +39,7 @@ MINUTE_MS = 60_000
 
 @dataclass
 class World:
-    """What the requests of a measurement name."""
+    """The ids and names that the measured requests use."""
 
     project_id: str
     token: str
@@ -77,7 +77,7 @@ def fill(settings: Settings, tickets: int) -> World:
 
 @contextmanager
 def _without_index_of_terms() -> Iterator[None]:
-    """PostgreSQL makes that one after its rows, which takes a fraction of the time."""
+    """Create PostgreSQL's term index after the rows, which takes a fraction of the time."""
     if not is_postgresql():
         yield
         return
@@ -111,13 +111,13 @@ def _project(ada: Actor, token: str) -> World:
 
 
 def _insert(model: type[Base], rows: list[dict[str, Any]]) -> None:
-    """Write rows; the ORM would turn these into objects first."""
+    """Insert rows directly; the ORM would create objects first."""
     if rows:
         session.execute(insert(model), rows)
 
 
 def _write_tickets(writer: Writer, world: World) -> None:
-    """Every fiftieth is an epic; of the rest a third are subtasks of the story before them."""
+    """Make every fiftieth an epic; a third of the rest are subtasks of the preceding story."""
     chance = random.Random(3)
     identifiers: list[str] = []
     first = now_ms() - world.tickets * MINUTE_MS
@@ -156,7 +156,7 @@ def _ticket(
     before: list[str],
     first: int,
 ) -> dict[str, Any]:
-    # Most work is done: the last state has as many as the others together.
+    # Most work is done: the last state has as many tickets as all others together.
     spread = [1] * (len(world.states) - 1) + [len(world.states) - 1]
     kind = "epic" if number % 50 == 0 else "subtask" if number % 3 == 2 else "story"
     parent = None
@@ -223,7 +223,7 @@ def _event(world: World, ticket: dict[str, Any], kind: str) -> dict[str, Any]:
 
 
 def _write_pages(writer: Writer, world: World) -> None:
-    """Pages of about 400 words with headings, lists, code, and links to each other."""
+    """Write pages of about 400 words with headings, lists, code, and links to each other."""
     pages, revisions = [], []
     for number in range(PAGES):
         identifier = ids.new_id()

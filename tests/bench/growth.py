@@ -1,12 +1,12 @@
-"""What a hundred times as many tickets cost: all that grows, at two sizes, asked by one client.
+"""The cost of a hundred times as many tickets: everything that grows, at two sizes, one client.
 
     python -m tests.bench.growth [--tickets N] [--database sqlite|postgresql] [--keep DIR]
 
-Lists are asked for by each filter and by each two of them, and far behind their beginning. A line
-is marked where the larger data set takes more than ``SLOWER_MEDIAN`` or ``SLOWER_TAIL`` times as
-long and the answer is no longer quick (``QUICK_MS``), and where a start or a process is beyond its
-budget. Each is asked for a second before, as caches are warm in a server that runs. A million
-tickets take long to make; ``--keep`` leaves them there for another run.
+Lists are requested with each filter and each pair of filters, and far from their start. A line is
+marked if the larger data set takes more than ``SLOWER_MEDIAN`` or ``SLOWER_TAIL`` times as long and
+the response exceeds ``QUICK_MS``, or if a start or a process exceeds its budget. Each request runs
+for a second first, because a running server's caches are warm. A million tickets take long to
+create; ``--keep`` keeps them for another run.
 """
 
 import argparse
@@ -32,9 +32,9 @@ from tests.support.serving import Served, serving
 
 SMALL = 10_000
 SLOWER_MEDIAN, SLOWER_TAIL = 1.5, 2.0
-# What takes a few pages of an index may take twice that.
+# Reading a few pages of an index may take twice as long.
 QUICK_MS = 5.0
-# Of the larger data set (PERFORMANCE.md).
+# For the larger data set (PERFORMANCE.md).
 START_SECONDS, PROCESS_MIB = 1.5, 150
 WARM_SECONDS = 1
 ROW = "{:<46}{:>8}{:>8}{:>7}{:>9}{:>8}{:>7}"
@@ -42,7 +42,7 @@ ROW = "{:<46}{:>8}{:>8}{:>7}{:>9}{:>8}{:>7}"
 
 @dataclass(frozen=True)
 class Size:
-    """One data set: what each request took, seconds to the first answer, MiB of each process."""
+    """One data set: request times, seconds to the first response, MiB of each process."""
 
     figures: dict[str, wrk.Figures]
     start_seconds: float
@@ -50,7 +50,7 @@ class Size:
 
 
 def main() -> None:
-    """Print a line for each request; exit 1 where one is marked."""
+    """Print a line for each request; exit 1 if one is marked."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.growth", description=__doc__)
     parser.add_argument("--tickets", type=int, default=1_000_000, help="(1000000)")
     parser.add_argument("--seconds", type=int, default=2, help="for each measurement (2)")
@@ -100,7 +100,7 @@ def _measured(asked: argparse.Namespace, tickets: int) -> Size:
 
 
 def _requests(served: Served, world: World) -> dict[str, list[wrk.Request]]:
-    """All that is asked, by name; reads first, as writes make the data set another one."""
+    """Return all requests by name; reads first, because writes change the data set."""
     bot = {"X-API-Key": world.token}
 
     def ticket(number: int) -> dict[str, Any]:

@@ -1,10 +1,10 @@
-"""What each operation takes of the processor inside one process, without a server or a client.
+"""CPU time of each operation inside one process, without a server or a client.
 
     python -m tests.bench.inside [--tickets N] [--only NAME] [--seconds N] [--postgresql] [--where]
 
-On a machine that does other work as well this says more than requests a second: shown is the best
-fifth of a second. Each operation is asked once with all its requests before, as caches are warm in
-a server that runs. ``--where`` says which code takes the time.
+On a busy machine this is more accurate than requests a second: the result is the best fifth of a
+second. Each operation first sends all its requests once, because a running server's caches are
+warm. ``--where`` shows which code takes the time.
 """
 
 import argparse
@@ -35,7 +35,7 @@ AREAS_SHOWN = 8
 
 
 def main() -> None:
-    """Print microseconds of CPU for each operation; those of PostgreSQL itself do not count."""
+    """Print CPU microseconds per operation, without those of PostgreSQL itself."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.inside", description=__doc__)
     parser.add_argument("--tickets", type=int, default=10_000, help="(10000)")
     parser.add_argument("--seconds", type=float, default=2, help="for each operation (2)")
@@ -80,7 +80,7 @@ def main() -> None:
 
 
 def _best(app: Flask, requests: list[Request], seconds: float) -> float:
-    """The least CPU seconds that a request took, on the average of a piece of the time."""
+    """Return the CPU seconds per request in the fastest slice of the time."""
     best = float("inf")
     count = 0
     ends = time.perf_counter() + seconds
@@ -90,14 +90,14 @@ def _best(app: Flask, requests: list[Request], seconds: float) -> float:
             ask(app, requests[count % len(requests)])
             count += 1
         with app.app_context():
-            # What a thread of a server does a moment later belongs to it.
+            # Include the work that a server thread does a moment later.
             index.flush(own=True)
         best = min(best, (time.process_time() - spent) / (count - first))
     return best
 
 
 def ask(app: Flask, request: Request) -> str:
-    """Send a request past the server; the status of the answer, which is read whole."""
+    """Send a request without a server; return the status, after reading the whole response."""
     path, _, query = request.path.partition("?")
     body = request.body.encode()
     headers = {name.upper().replace("-", "_"): value for name, value in request.headers.items()}

@@ -1,9 +1,9 @@
-"""How long ``flask import github`` takes for many issues, with a local server in place of GitHub.
+"""The time of ``flask import github`` for many issues, with a local server in place of GitHub.
 
     python -m tests.bench.moving [--issues 100000] [--database-url URL]
 
-Each issue has a label, a comment and, each tenth, a history. It prints seconds, seconds of
-processor time and tickets.
+Each issue has a label and a comment, every tenth a history. It prints seconds, processor seconds
+and tickets.
 """
 
 import argparse
@@ -91,7 +91,7 @@ def flask(environment: dict[str, str], *arguments: str) -> str:
 
 
 def processor_seconds() -> float:
-    """Of the commands that ended."""
+    """Return the processor seconds of finished commands."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 

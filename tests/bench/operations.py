@@ -1,6 +1,6 @@
-"""What is measured: each operation as the requests that do it, and its share of the yardstick.
+"""The measured operations: the requests of each, and its required share of the yardstick.
 
-The share is of the requests a second of a bare Flask route under the same server.
+The share is relative to the requests a second of a bare Flask route under the same server.
 """
 
 import json
@@ -22,7 +22,7 @@ MCP = {
 
 @dataclass(frozen=True)
 class Operation:
-    """A kind of request, and the shares it must reach at 8 connections: SQLite's, PostgreSQL's."""
+    """A kind of request, and its minimum shares at 8 connections: on SQLite, on PostgreSQL."""
 
     name: str
     floors: tuple[float, float]
@@ -36,12 +36,12 @@ def call(path: str, tool: str, arguments: dict[str, object]) -> Request:
     return Request(path, "POST", MCP, json.dumps(body))
 
 
-# The empty tool of ``tests.bench.echo``.
+# The no-op tool of ``tests.bench.echo``.
 SDK_ECHO = call("/mcp", "echo", {})
 
 
 def operations(world: World, cookie: str) -> list[Operation]:
-    """All operations on this data set, as a bot; pages as the person of the cookie."""
+    """Return all operations on this data set: as a bot; for pages, as the person of the cookie."""
     chance = random.Random(5)
     writer = Writer(seed=7)
     bot = {"X-API-Key": world.token}

@@ -1,10 +1,9 @@
-"""Measure what people wait for in a browser: from a click or key to the paint that answers it.
+"""Measure what people wait for in a browser: from a click or key to the resulting paint.
 
     python -m tests.bench.pages [--times N]
 
-Serves the data in the folder of `REAL_DATA`, imported into one project, and drives Chromium. A
-new page is painted with its largest contentful paint; a change within a page with the frame after
-it.
+Serves the data in the folder of `REAL_DATA`, imported into one project, and drives Chromium. A new
+page counts as painted at its largest contentful paint, a change within a page at the next frame.
 """
 
 import argparse
@@ -23,14 +22,14 @@ from tests.screenshots.sample import run_flask
 from tests.support.serving import serving
 
 WIDE = {"width": 1280, "height": 800}
-# Both documents of a navigation: when something was clicked, and when the largest part was painted.
+# For both documents of a navigation: the time of the click, and of the largest paint.
 WATCH = """
 addEventListener("click", () => sessionStorage.setItem("clicked", Date.now()), true);
 new PerformanceObserver((list) => {
   for (const one of list.getEntries()) window.painted = performance.timeOrigin + one.startTime;
 }).observe({ type: "largest-contentful-paint", buffered: true });
 """
-# From a key or click to the frame after what it changed.
+# From a key or click to the frame after the change.
 CHANGE = """([selector, type]) => new Promise((done) => {
   let from = 0;
   addEventListener(type, (event) => (from = event.timeStamp), { once: true, capture: true });
@@ -44,7 +43,7 @@ CHANGE = """([selector, type]) => new Promise((done) => {
 
 
 def opening(page: Page, address: str, click: str, painted: str) -> float:
-    """Milliseconds from a click on a link to the page that it opens."""
+    """Return the milliseconds from a click on a link to the paint of its page."""
     page.goto(address)
     page.wait_for_load_state("networkidle")
     page.locator(click).first.click()
@@ -55,15 +54,15 @@ def opening(page: Page, address: str, click: str, painted: str) -> float:
 
 
 def changing(page: Page, selector: str, kind: str, act: Callable[[], None]) -> float:
-    """Milliseconds from a key or click to the frame with what it changed."""
-    # The promise itself is not waited for yet.
+    """Return the milliseconds from a key or click to the frame that shows the change."""
+    # Do not await the promise yet.
     page.evaluate(f"void (window.change = ({CHANGE})({[selector, kind]}))")
     act()
     return float(page.evaluate("window.change"))
 
 
 def palette_key(page: Page, url: str) -> list[float]:
-    """A key in the palette, for each key of a word."""
+    """Type a word in the palette; return the time of each key."""
     page.goto(f"{url}/projects/REAL/board")
     page.wait_for_load_state("networkidle")
     page.keyboard.press("Control+k")
@@ -98,7 +97,7 @@ def measure(page: Page, made: Seeded, times: int) -> None:
         "board to list": (board, ".header a:has-text('Tickets')", ".ticket-row"),
     }
     for name, (address, click, painted) in openings.items():
-        # The first visit is not measured.
+        # Do not measure the first visit.
         found = [opening(page, address, click, painted) for _ in range(times + 1)][1:]
         print(
             f"{name:20s} {median(found):6.0f} ms   {min(found):.0f} to {max(found):.0f}", flush=True
@@ -114,7 +113,7 @@ def measure(page: Page, made: Seeded, times: int) -> None:
 
 
 def main() -> None:
-    """Print the median of each, and its range."""
+    """Print the median and the range of each."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.pages")
     parser.add_argument("--times", type=int, default=15, help="how often each is done (15)")
     asked = parser.parse_args()

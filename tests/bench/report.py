@@ -1,4 +1,4 @@
-"""The table of a measurement, on the terminal and in PERFORMANCE.md."""
+"""The result table, on the terminal and in PERFORMANCE.md."""
 
 import re
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ NAMES = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
 
 @dataclass(frozen=True)
 class Line:
-    """One operation: its figures, which share of the yardstick's requests that is, and must be.
+    """One operation: its figures, and its actual and required share of the yardstick's requests.
 
-    The share is the median of the rounds, each beside the yardstick of its own moment, so it need
-    not be that of the two figures which are shown.
+    The share is the median of the rounds, each compared with the yardstick at that moment, so it
+    may differ from the quotient of the two figures shown.
     """
 
     name: str
@@ -26,7 +26,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Versus:
-    """get_self, with its log row and event, and a tool of the SDK that does nothing."""
+    """get_self, with its log row and event, versus a no-op tool of the SDK."""
 
     ours: Figures
     theirs: Figures
@@ -41,18 +41,18 @@ class Versus:
 
 @dataclass(frozen=True)
 class Table:
-    """What one database gave."""
+    """The results of one database."""
 
     database: str
     workers: int
     lines: list[Line]
-    # Of all processes of the server together, after the measurement.
+    # Of all server processes together, after the measurement.
     memory_mib: float
     versus: Versus | None = None
 
 
 def text(table: Table) -> str:
-    """For the terminal."""
+    """Format a table for the terminal."""
     row = "{:<26}{:>9}{:>9}{:>9}{:>9}{:>9}{:>10}"
     shown = [
         row.format(NAMES[table.database], "req/s", "share", "floor", "p50 ms", "p99 ms", "failed")
@@ -74,7 +74,7 @@ def text(table: Table) -> str:
 
 
 def write(path: Path, arguments: str, machine: str, tickets: int, tables: list[Table]) -> None:
-    """Put the tables under their heading, instead of all that was there."""
+    """Replace everything under the heading with the tables."""
     parts = [
         HEADING,
         f'    make bench ARGS="{arguments}"',

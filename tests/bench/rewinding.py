@@ -1,9 +1,9 @@
-"""What a rewind takes where one subject has all the events, half of a bot and half of others.
+"""The time of a rewind if one subject has all events, half by a bot and half by others.
 
     python -m tests.bench.rewinding [--of ticket|page|note] [--events N]
         [--database sqlite|postgresql]
 
-Each quarter takes as long as the one before if the time grows with the events and no faster.
+Each quarter takes as long as the one before if the time is linear in the events.
 """
 
 import argparse
@@ -89,12 +89,12 @@ def _rewind(of: str, count: int, world: World) -> None:
             return
 
 
-# What is different in the event of this number.
+# The varying fields of an event, by its number.
 Event = Callable[[int], dict[str, Any]]
 
 
 def _ticket(_: Actor, world: World, count: int) -> Event:
-    """Changes of the title by the bot, and of the priority by the other."""
+    """The bot changes the title, and the other the priority."""
     columns = (Ticket.id, Ticket.project_id)
     ticket = session.execute(select(*columns).limit(1)).one()
     session.execute(update(Ticket).where(Ticket.id == ticket.id).values(title=f"{count}"))
@@ -109,7 +109,7 @@ def _ticket(_: Actor, world: World, count: int) -> Event:
 
 
 def _page(ada: Actor, world: World, count: int) -> Event:
-    """Revisions with another body by the bot, and with another title by the other."""
+    """The bot writes revisions with a new body, and the other with a new title."""
     page = wiki.create_page(ada, title="0", body="0", project_id=world.project_id)
     rows: list[dict[str, Any]] = [
         {
@@ -144,7 +144,7 @@ def _page(ada: Actor, world: World, count: int) -> Event:
 
 
 def _note(ada: Actor, world: World, count: int) -> Event:
-    """Changes of the body by the bot, and of the color by the other."""
+    """The bot changes the body, and the other the color."""
     note = notes.create_in_project(ada, world.project_id, body=f"{count}")
     return lambda number: {
         "event_type": "sticky_note.updated",

@@ -1,4 +1,4 @@
-"""Where the processor's time goes: which code is at work, looked at every millisecond of it."""
+"""Profile processor time: sample the running code every millisecond of it."""
 
 import signal
 from collections import Counter
@@ -13,7 +13,7 @@ from app.database.connect import run_on_driver
 from tests.support.serving import ROOT
 
 EVERY_SECONDS = 0.001
-# Python that does nothing but call the database's own code.
+# Python functions that only call the database's own code.
 DATABASE = {
     function.__code__
     for function in (
@@ -28,13 +28,13 @@ DATABASE = {
 
 
 class Sampler:
-    """For a with-statement in the main thread; ``shares`` says what was seen."""
+    """Use in a with-statement in the main thread; ``shares`` returns the results."""
 
     def __init__(self) -> None:
         self._seen: Counter[str] = Counter()
 
     def __enter__(self) -> "Sampler":
-        """Begin to look."""
+        """Start sampling."""
         signal.signal(signal.SIGPROF, self._note)
         signal.setitimer(signal.ITIMER_PROF, EVERY_SECONDS, EVERY_SECONDS)
         return self
@@ -45,7 +45,7 @@ class Sampler:
         _error: BaseException | None,
         _traceback: TracebackType | None,
     ) -> None:
-        """Look no more."""
+        """Stop sampling."""
         signal.setitimer(signal.ITIMER_PROF, 0)
 
     def _note(self, _number: int, frame: FrameType | None) -> None:
@@ -53,13 +53,13 @@ class Sampler:
             self._seen[area(frame)] += 1
 
     def shares(self, most: int) -> list[tuple[str, float]]:
-        """The areas that were seen most often, each as a share of all looks."""
+        """Return the most frequent areas, each with its share of all samples."""
         every = self._seen.total() or 1
         return [(name, count / every) for name, count in self._seen.most_common(most)]
 
 
 def area(frame: FrameType) -> str:
-    """The part of the house, or the library, that a frame belongs to."""
+    """Return the part of the application, or the library, that a frame belongs to."""
     path = Path(frame.f_code.co_filename)
     if frame.f_code in DATABASE:
         return "the database"

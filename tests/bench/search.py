@@ -1,9 +1,9 @@
-"""Measure search with very many tickets, by the verb and over HTTP, and what indexing costs.
+"""Measure search with very many tickets, by the verb and over HTTP, and the cost of indexing.
 
     python -m tests.bench.search [--postgresql | --database-url URL] [--tickets N] [--pages N]
 
-Rows are written straight into the tables and then indexed by `flask reindex`; nothing else goes
-past the verbs. `--keep DIR` keeps the SQLite database there, for another run to use.
+Rows are inserted directly and then indexed by `flask reindex`; everything else uses the verbs.
+`--keep DIR` keeps the SQLite database for another run.
 """
 
 import argparse
@@ -47,7 +47,7 @@ ROW = "{:<34}{:>8}{:>10}{:>10}{:>10}{:>10}"
 
 
 def main() -> None:
-    """Print one row for each kind of query."""
+    """Print a row for each kind of query."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.search", description=__doc__)
     parser.add_argument("--tickets", type=int, default=100_000, help="(100000)")
     parser.add_argument("--pages", type=int, default=1000, help="(1000)")
@@ -93,7 +93,7 @@ def _owner() -> str:
 
 
 def _fill(writer: Writer, count: int, pages: int, settings: Settings) -> None:
-    """Write the rows, unless they are there, and index them."""
+    """Insert and index the rows, unless they exist."""
     with reading():
         if session.scalar(select(func.count()).select_from(Ticket)):
             return
@@ -176,7 +176,7 @@ def _page(
 
 
 def _bot(ada: Actor, settings: Settings) -> str:
-    """A read bot that sees half of the projects; its token."""
+    """Create a read bot that sees half of the projects; return its token."""
     with reading():
         seen = list(session.scalars(select(Project.id).order_by(Project.key).limit(PROJECTS // 2)))
     name = f"bench-{now_ms()}"
@@ -189,7 +189,7 @@ def _bot(ada: Actor, settings: Settings) -> str:
 
 
 def _queries(writer: Writer) -> dict[str, Callable[[], str]]:
-    """The kinds of query, each as something that makes one more of them."""
+    """Return functions that generate queries, by kind."""
     chance = random.Random(2)
     common = writer.words[:300]
 
@@ -240,7 +240,7 @@ def _timed(actor: Actor, q: str, **filters: str) -> tuple[float, int]:
 
 
 def _deep(actor: Actor) -> list[tuple[float, int]]:
-    """The time of each page from the hundredth on."""
+    """Return the time of each page from the hundredth on."""
     times, cursor = [], None
     for number in range(100 + ROUNDS):
         began = time.perf_counter()
@@ -270,7 +270,7 @@ def _print(name: str, measured: list[tuple[float, int]]) -> None:
 
 
 def _measure_creating(app: Flask, writer: Writer, ada: Actor) -> None:
-    """Creating a ticket with its commit, as in a server, and without its line in the index."""
+    """Measure creating a ticket including its commit, as in a server, but not its indexing."""
     flusher = Flusher(app)
     flusher.start()
     with reading():

@@ -2,8 +2,8 @@
 
     python -m tests.bench.session
 
-Find work, claim it, read it, comment, move it: the bytes of what is sent and answered, and a
-token for every four of them, which is what English JSON comes to with the usual tokenizers.
+Find work, claim it, read it, comment, move it: the bytes sent and received, with a token for every
+four bytes, the usual ratio of tokenizers for English JSON.
 """
 
 import tempfile
@@ -26,7 +26,7 @@ class Session:
         self.rows: list[tuple[str, int, int]] = []
 
     def send(self, what: str, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Send a request and note its sizes; of a result one form counts, as models see one."""
+        """Send a request and record its sizes; count a result in one form, as models see one."""
         message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         answer = self.served.request("POST", f"/mcp/bot/{self.bot.token}/mcp", message)
         result: dict[str, Any] = answer.json["result"]
@@ -35,7 +35,6 @@ class Session:
         return read
 
     def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """Call a tool."""
         return self.send(tool, "tools/call", {"name": tool, "arguments": arguments})
 
 

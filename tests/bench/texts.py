@@ -1,7 +1,7 @@
-"""Texts as people write them, in their statistics: few words are common, most are rare.
+"""Texts with the statistics of human writing: few words are common, most are rare.
 
-The words are made up, so nothing has to be shipped; they end as English words do, and how often
-each one occurs follows Zipf's law. The same seed gives the same texts.
+The words are generated, so no word list is needed; they have English endings, and their frequencies
+follow Zipf's law. The same seed gives the same texts.
 """
 
 import random
@@ -33,13 +33,13 @@ ENDS = (
 )
 ENDINGS = ("", "", "", "", "s", "ed", "ing", "er", "ly", "ness", "able", "ation", "ment", "ful")
 VOCABULARY = 30_000
-# Every text of this many words has this one.
+# Every text of this many words contains this one.
 EVERYWHERE = "ticket"
 
 
 @dataclass
 class Writer:
-    """Writes texts, other ones by each seed, of one vocabulary."""
+    """Writes texts that depend on the seed, with a common vocabulary."""
 
     seed: int = 1
     words: list[str] = field(init=False)
@@ -47,7 +47,7 @@ class Writer:
     _weights: list[float] = field(init=False)
 
     def __post_init__(self) -> None:
-        # All writers know the same words, so what one looks for stands in what another wrote.
+        # All writers share the vocabulary, so that queries of one match texts of another.
         self._random = random.Random(1)
         found: dict[str, None] = {}
         while len(found) < VOCABULARY:
@@ -64,15 +64,15 @@ class Writer:
         return stem + pick(ENDINGS)
 
     def some(self, count: int) -> list[str]:
-        """So many words, each as often as the law says."""
+        """Return this many words, distributed by Zipf's law."""
         return self._random.choices(self.words, cum_weights=self._weights, k=count)
 
     def title(self) -> str:
-        """Three to nine words."""
+        """Return three to nine words."""
         return " ".join(self.some(self._random.randint(3, 9))).capitalize()
 
     def body(self, length: int = 200) -> str:
-        """Paragraphs with about so many words, and the one that all of them have."""
+        """Return paragraphs of about ``length`` words that include EVERYWHERE."""
         wanted = max(1, round(self._random.gauss(length, length / 3)))
         found = [*self.some(wanted), EVERYWHERE]
         sentences = [" ".join(found[at : at + 12]).capitalize() for at in range(0, len(found), 12)]

@@ -1,11 +1,11 @@
-"""What receipts, sign-off and the guard cost the requests of bots, inside one process.
+"""The cost of receipts, sign-off and the guard for requests of bots, inside one process.
 
     python -m tests.bench.trust [--tickets N] [--pairs N] [--only NAME] [--postgresql]
 
-Each request is sent with them and without them by turns, on tickets of its own, so a machine that
-is busy is so for both. Shown are microseconds of the processor, those of PostgreSQL included, with
-and without, at the middle of the faster half, and the quotient. ``unread`` are changes of a bot
-that has not read the ticket.
+Requests are sent alternately with and without them, each on its own ticket, so that other load
+affects both. The results are processor microseconds, including PostgreSQL's, with and without, at
+the middle of the faster half, and their quotient. ``unread`` are changes by a bot that has not read
+the ticket.
 """
 
 import argparse
@@ -39,7 +39,7 @@ from tests.bench.texts import Writer
 from tests.bench.wrk import Request
 
 WARM = 20
-# Pairs after which what was noted is stored, as a server does each second.
+# Pairs after which pending notes are stored, as a server does each second.
 STORE_EVERY = 100
 
 
@@ -76,7 +76,7 @@ Asked = Callable[[int], Request]
 
 
 def operations(world: World) -> dict[str, tuple[Asked | None, Asked]]:
-    """By name what a bot reads of the ticket with a number, and what is measured then."""
+    """By name: the bot's read of a numbered ticket, if any, and the measured request after it."""
     writer, states = Writer(seed=11), itertools.cycle((*world.states[:2], world.states[-1]))
     sent = {"X-API-Key": world.token, "Content-Type": "application/json"}
     endpoint = f"/mcp/bot/{world.token}/mcp"
@@ -127,7 +127,7 @@ def operations(world: World) -> dict[str, tuple[Asked | None, Asked]]:
 def _compare(
     app: Flask, tickets: int, before: Asked | None, request: Asked, pairs: int
 ) -> tuple[float, float]:
-    """Microseconds of a request, with and without."""
+    """Return the microseconds of a request, with and without."""
     taken: tuple[list[int], list[int]] = ([], [])
     numbers = itertools.cycle(range(1, tickets + 1))
     backends: list[Path] = []
@@ -155,7 +155,7 @@ def _compare(
 
 
 def _backends(app: Flask) -> list[Path]:
-    """Where the kernel says how long PostgreSQL's processes for this one have run."""
+    """Return the kernel's files with the run time of this application's PostgreSQL processes."""
     with app.app_context(), reading():
         if not is_postgresql():
             return []
@@ -169,7 +169,7 @@ def _spent(backends: list[Path]) -> int:
 
 @contextmanager
 def _without() -> Iterator[None]:
-    """Meanwhile nothing is noted, kept or counted of what bots do."""
+    """Record nothing about what bots do during the with-block."""
     with ExitStack() as at_end:
         for module, names in (
             (receipts, ("begin", "begin_in", "of")),

@@ -1,8 +1,8 @@
-"""What `flask audit verify` takes for a large log, on both databases.
+"""The time of `flask audit verify` for a large log, on both databases.
 
     python -m tests.bench.verifying [--events N] [--database sqlite|postgresql]
 
-Events are written straight into the table, their checkpoints as the job does.
+Events are inserted directly, and their checkpoints created as the job does.
 """
 
 import argparse
@@ -32,7 +32,7 @@ APART_MS = 100
 
 
 def main() -> None:
-    """Print the seconds of each part; exit 1 where the log does not verify."""
+    """Print the seconds of each part; exit 1 if the log does not verify."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.verifying", description=__doc__)
     parser.add_argument("--events", type=int, default=1_000_000, help="(1000000)")
     parser.add_argument("--database", choices=("sqlite", "postgresql"), default="sqlite")

@@ -1,4 +1,4 @@
-"""wrk as the client: small enough to leave the machine to the server."""
+"""wrk as the client: light enough to leave the machine to the server."""
 
 import json
 import re
@@ -8,7 +8,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-# Sends its requests in turn; reports what wrk's own summary leaves out.
+# Sends the requests in rotation; reports figures missing from wrk's own summary.
 SCRIPT = """
 local requests, turn = {}, 0
 init = function()
@@ -30,7 +30,7 @@ end
 
 @dataclass(frozen=True)
 class Request:
-    """One request to send."""
+    """A request to send."""
 
     path: str
     method: str = "GET"
@@ -40,7 +40,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Figures:
-    """What came of it; times in milliseconds. An answer that is no 2xx or 3xx is a failure."""
+    """Results; times in milliseconds. A status other than 2xx or 3xx is a failure."""
 
     per_second: float
     p50: float
@@ -49,12 +49,12 @@ class Figures:
 
 
 def is_here() -> bool:
-    """Whether wrk is installed."""
+    """Return whether wrk is installed."""
     return shutil.which("wrk") is not None
 
 
 def measure(port: int, requests: list[Request], *, connections: int, seconds: float) -> Figures:
-    """Send the requests in turn over so many connections for so long."""
+    """Send the requests in rotation over this many connections for ``seconds``."""
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
         script.write(f"wanted = {_lua(requests)}\n{SCRIPT}")
         script.flush()
@@ -73,7 +73,7 @@ def measure(port: int, requests: list[Request], *, connections: int, seconds: fl
 
 def _lua(requests: list[Request]) -> str:
     def text(value: str) -> str:
-        # JSON's escapes are Lua's, but for the slash and what is beyond ASCII.
+        # JSON's escapes are valid Lua, except for the slash and non-ASCII characters.
         return json.dumps(value, ensure_ascii=False)
 
     rows = (

@@ -3,7 +3,7 @@ import pytest
 
 @pytest.fixture
 def flask(app, cast):
-    """Run a command; its output. It must end with the exit code given."""
+    """Run a command; return its output. It must end with the given exit code."""
 
     def run(*args, code=0, text=None):
         result = app.test_cli_runner().invoke(args=list(args), input=text)

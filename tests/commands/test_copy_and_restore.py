@@ -1,4 +1,4 @@
-"""Back from a backup, and over to PostgreSQL: row by row the same."""
+"""Restoring a backup, and copying to PostgreSQL: all rows are the same."""
 
 import json
 import os
@@ -29,26 +29,26 @@ pytestmark = pytest.mark.slow
 
 TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 KEY = "a secret key of the tests, long enough"
-# What only pages make.
+# Things that only pages create.
 FORMS = {
     "/projects/OPS/settings/templates": "name=Bug&body=Steps&type=story&priority=high",
     "/views": "project=OPS&name=Due&query=due=this_week&shared=yes&back=/tickets",
     "/tickets/OPS-2/mute": "",
 }
-# What they and reactions are kept in; the rank of a ticket is a column.
+# The tables of these and of reactions; a ticket's rank is a column.
 ARRANGED = ("ticket_templates", "saved_views", "ticket_mutes", "comment_reactions")
-# It has a passkey of the owner.
+# Holds a passkey of the owner.
 DEVICE = Authenticator()
 
 
 @lru_cache(4)
 def application(**env):
-    """To make one takes most of a command."""
+    """Creating the application takes most of a command's time."""
     return create_app(Settings.from_env(env))
 
 
 def command(instance, *args, code=0, **settings):
-    """Run a command on an instance in this process, which spares most of its time."""
+    """Run a command on an instance in this process, which saves most of its time."""
     app = application(INSTANCE_DIR=str(instance), **{"SECRET_KEY": KEY, **settings})
     with pytest.MonkeyPatch.context() as patched:
         if "TARGET_DATABASE_URL" in settings:
@@ -62,7 +62,7 @@ def command(instance, *args, code=0, **settings):
 
 
 def command_of_operator(instance, *args, code=0):
-    """Run a command in a process of its own; what it writes is for everyone, if it lets it be."""
+    """Run a command in its own process, with a umask that lets everyone read what it writes."""
     env = {"PATH": os.environ["PATH"], "INSTANCE_DIR": str(instance), "SECRET_KEY": KEY}
     with tempfile.TemporaryDirectory() as directory:
         log = Path(directory) / "log"
@@ -79,7 +79,7 @@ A_FILE = (
 
 @pytest.fixture(scope="module")
 def once_used(tmp_path_factory):
-    """An instance in which something of everything was done; its directory and owner's cookie."""
+    """Create an instance with some of everything; return its directory and the owner's cookie."""
     instance = tmp_path_factory.mktemp("used") / "instance"
     with serving(instance, SECRET_KEY=KEY, command=FORKED) as served:
         owner = owner_of(served)
@@ -121,14 +121,14 @@ def once_used(tmp_path_factory):
             kind = "application/x-www-form-urlencoded"
             sent = {"Cookie": owner.cookie, "Content_Type": kind}
             assert served.request("POST", page, form.encode(), **sent).status == 303
-        # In good order, so that all is in the file.
+        # An orderly stop, so that everything is in the file.
         assert served.stop() == 0
     command(instance, "audit", "checkpoint")
     return instance, owner.cookie
 
 
 def logs_in_with_a_passkey(served):
-    """Whether the passkey of the owner, who is told by name, still works at another server."""
+    """Return whether the owner's passkey still works at another server."""
     DEVICE.origin = f"http://localhost:{served.port}"
     begun = served.request("POST", "/api/v1/auth/passkey/options", {}).json
     sent = {"state": begun["state"], **DEVICE.answer(begun["options"])}
@@ -144,7 +144,7 @@ def is_proved(instance, **settings):
 
 @pytest.fixture
 def used(once_used, tmp_path):
-    """Such an instance of the test's own."""
+    """Copy that instance for this test."""
     made, cookie = once_used
     return Path(shutil.copytree(made, tmp_path / "instance")), cookie
 
@@ -175,7 +175,7 @@ def test_what_commands_write_is_closed_to_other_users(tmp_path):
 
 
 def rows_of(url):
-    """Every row of every table."""
+    """Return every row of every table."""
     engine = create_engine(url)
     with engine.connect() as connection:
         found = {}
@@ -187,14 +187,14 @@ def rows_of(url):
 
 
 def copied(cluster, instance):
-    """Copy the instance to a new database; its address and what was said."""
+    """Copy the instance to a new database; return its URL and the output."""
     url = cluster.create_database(unused_name())
     # Not on the command line, which everyone on the machine can read.
     return url, command(instance, "copy-to", TARGET_DATABASE_URL=url)
 
 
 def by_rank(owner):
-    """The display ids of all tickets in manual order, and their ranks."""
+    """Return the display ids of all tickets in manual order, and their ranks."""
     tickets = owner.call("GET", "/tickets")["data"]
     return sorted((one["rank"], one["display_id"]) for one in tickets)
 
@@ -294,7 +294,7 @@ def test_a_backup_is_restored(used, tmp_path):
     said = command(nothing, "backup", str(tmp_path / "none.db"), code=1)
     assert f"No database at {nothing / 'docket.db'}. Set INSTANCE_DIR" in said
     assert "is not a backup" in command(tmp_path / "third", "restore-backup", str(empty), code=1)
-    # A torn database is no empty one: what is left in it can be recovered.
+    # A damaged database is not an empty one: its data may be recoverable.
     torn = tmp_path / "torn" / "docket.db"
     torn.parent.mkdir()
     torn.write_bytes(bytes(512) + (instance / "docket.db").read_bytes()[512:])
@@ -305,7 +305,7 @@ def test_a_backup_is_restored(used, tmp_path):
 
 
 def test_the_way_back_to_the_release_before_is_the_backup_of_before(used, tmp_path):
-    """The steps of the operator guide; the newer release has a revision that nobody here knows."""
+    """The steps of the operator guide; the newer release has a revision unknown to this one."""
     instance, cookie = used
     file = tmp_path / "before.db"
     command(instance, "backup", str(file))
@@ -314,7 +314,7 @@ def test_the_way_back_to_the_release_before_is_the_backup_of_before(used, tmp_pa
     said = refused_start(instance, unused_port(), FORKED, SECRET_KEY=KEY)
     assert "Cannot use the database" in said
     assert "A newer release made this database." in command(instance, "doctor", code=1)
-    # A checkpoint that the newer release made.
+    # A checkpoint made by the newer release.
     checkpoints = instance / "audit_checkpoints.jsonl"
     kept = checkpoints.read_text()
     checkpoints.write_text(kept + kept.replace('"sequence":1,', '"sequence":2,'))

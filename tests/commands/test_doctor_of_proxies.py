@@ -1,4 +1,4 @@
-"""flask doctor asks through the proxies, and says who arrived."""
+"""flask doctor sends requests through the proxies, and reports who arrived."""
 
 import http.client
 import threading
@@ -19,13 +19,13 @@ pytestmark = [pytest.mark.one_database, pytest.mark.slow]
 
 @contextmanager
 def proxy(port, adding):
-    """A proxy before this port; ``adding`` makes its X-Forwarded-For, of what came and by whom."""
+    """Run a proxy for this port; ``adding`` maps X-Forwarded-For and peer to the new header."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
             names = {name.lower(): value for name, value in self.headers.items()}
             forwarded = adding(names.pop("x-forwarded-for", ""), self.client_address[0])
-            # As nginx does by itself.
+            # nginx does this by default.
             passed = {name: value for name, value in names.items() if "_" not in name}
             asking = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
             asking.request("GET", self.path, headers=passed | {"X-Forwarded-For": forwarded})
@@ -66,7 +66,7 @@ def kept(forwarded, _client):
 
 @pytest.fixture(scope="module")
 def trusting(tmp_path_factory):
-    """A server that trusts so many proxies, and the directory of its instance."""
+    """Return a function that starts a server trusting this many proxies, and its directory."""
     with ExitStack() as held:
 
         @cache
@@ -97,7 +97,7 @@ def test_what_arrives_is_said_with_what_to_do(trusting, trusted, adding, said):
     else:
         with proxy(served.port, adding) as url:
             found = command(instance, "doctor", code=1, BASE_URL=url)
-    # Nobody was set up, so there is something to do in any case.
+    # No people were set up, so there is always a failure.
     assert "FAIL people" in found
     assert said in found
 
@@ -119,7 +119,7 @@ def test_nobody_without_the_secret_key_is_told(app, client, spoiled, monkeypatch
     settings: Settings = app.config["SETTINGS"]
     probe = arrival.signed(settings)
     assert arrival.ARRIVED in client.get("/healthz", headers={arrival.PROBE: probe}).headers
-    # Nor anywhere else.
+    # Nor in any other response.
     assert arrival.ARRIVED not in client.get("/login", headers={arrival.PROBE: probe}).headers
     monkeypatch.setattr(arrival, "now_ms", lambda: int(probe.partition(".")[0]) - 100_000)
     sent = spoiled.format(old=arrival.signed(settings), other=probe[:-1] + "g")

@@ -1,4 +1,4 @@
-"""Everything out as files, and back into an empty installation: the same, byte by byte."""
+"""Export everything as files, and import it into an empty installation: byte for byte the same."""
 
 import hashlib
 import json
@@ -28,7 +28,7 @@ ODD = "first\r\nsecond \u6771 \U0001f41e\n---\ntitle: no\n\u2028end"
 
 @pytest.fixture
 def filled(app, cast):
-    """Something of everything, of the kinds that are hard to carry along."""
+    """Create some of everything, including kinds that are hard to export."""
     ada, project = cast.ada, cast.open_project
     label = make_label(ada, project, "b\u00fcg")
     child = make_ticket(ada, project, 'Story "quoted"', body=ODD, label_ids=[label["id"]])
@@ -64,7 +64,7 @@ def filled(app, cast):
 
 
 def _arrange(cast):
-    """What people set up on pages."""
+    """Create what people set up on pages."""
     person = Actor(kind=ActorKind.HUMAN, user_id=cast.ada.user_id)
     templates.create_template(person, cast.open_project, name="Bug", title="Bug: ", priority="high")
     watchers.mute(person, "OPEN-1")
@@ -145,7 +145,7 @@ def test_out_and_in_and_out_again_is_the_same(filled, flask, other, tmp_path):
     (project,) = [row for row in lines_of(tmp_path / "second", "projects") if row["sign_off"]]
     assert (project["key"], project["bot_creation_limit"]) == ("OPEN", 50)
     assert " in 1 checkpoint, 1 without one yet." in other("audit", "verify")
-    # It is an installation in use: what was a credential is one, and search finds.
+    # The installation is usable: credentials are valid, and search finds things.
     bot = {"X-API-Key": filled.smith.headers["X-API-Key"]}
     client = other.app.test_client()
     assert client.get("/api/v1/auth/me", headers=bot).get_json()["username"] == "smith"
@@ -215,7 +215,7 @@ def test_what_is_in_it(app, filled, flask, tmp_path):
     assert (folder / "wiki/global/lantern.md").exists()
     assert (folder / "wiki/OPEN/lantern.md").exists()
     assert len(list((folder / "sticky-notes").rglob("*.md"))) == 2
-    # Deleted things and history are in the rows alone; what passes is in neither.
+    # Deleted things and history are only in the rows; transient data is in neither.
     assert not (folder / "tickets/OPEN/OPEN-3.md").exists()
     assert {row["display_id"] for row in lines_of(folder, "tickets")} == {
         "OPEN-1",
@@ -295,7 +295,7 @@ def test_second_factors_need_the_secret_key(app, filled, flask, tmp_path):
 
 
 def spoiled(folder, name, change):
-    """The export with one file changed, whose manifest vouches for it all the same."""
+    """Change one file of the export, and its checksum in the manifest."""
     place = folder / name
     place.write_bytes(change(place.read_bytes()))
     manifest = json.loads((folder / "manifest.json").read_text())

@@ -1,4 +1,4 @@
-"""Commands that an operator looks into an installation with, and takes it along with."""
+"""Commands that operators use to inspect and move an installation."""
 
 import json
 import sqlite3
@@ -40,7 +40,7 @@ def test_login_limits(cast, client, flask):
         answer = client.post("/api/v1/auth/login", json=wrong)
     assert answer.status_code == 429
     assert flask("login-limits", "show") == "2 of 2 limits reached\n"
-    # As at login, another spelling of a name is the same name.
+    # As at login, other spellings of a username are equivalent.
     for name in ("ada", " ADA "):
         said = flask("login-limits", "show", "--username", name)
         assert f"username {name}: 5 of 5, resets at" in said
@@ -109,7 +109,7 @@ def test_a_backup_under_writes_is_whole(app, cast, database, flask, tmp_path):
 
 
 def check_copy(file):
-    """Tickets, events, counter and index of one moment agree."""
+    """Check that tickets, events, counter and index are of one moment."""
     connection = sqlite3.connect(file)
     try:
         (tickets,) = connection.execute("SELECT count(*) FROM tickets").fetchone()

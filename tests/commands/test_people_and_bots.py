@@ -1,4 +1,4 @@
-"""Looking after people and bots from the command line."""
+"""Managing people and bots from the command line."""
 
 import json
 
@@ -8,7 +8,7 @@ PASSWORD = "correct horse battery"
 
 
 def test_users(app, cast, client, flask):
-    # Somebody who can log in must stay.
+    # At least one person who can log in must remain.
     flask("users", "reset-password", "ada", "--password", "a third calm sentence")
     made = flask("users", "create", "cleo", text=f"{PASSWORD}\n{PASSWORD}\n")
     assert made.endswith("Created cleo.\n")

@@ -1,4 +1,4 @@
-"""Restoration, which only commands do: audited, indexed, refused where something stands there."""
+"""Restoring things, which only commands do: audited, indexed, refused on a conflict."""
 
 from tests.support.story import events, make_ticket, ok, refused, state_ids
 

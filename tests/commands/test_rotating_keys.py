@@ -1,4 +1,4 @@
-"""flask rotate-secret-key: what is stored opens under the new key, also after an interruption."""
+"""flask rotate-secret-key: stored secrets open under the new key, even after an interruption."""
 
 import os
 import stat
@@ -27,7 +27,7 @@ HOOK = {"url": "https://receiver.example/hook", "event_types": ["ticket.created"
 
 @pytest.fixture
 def hooks(cast):
-    """Three webhooks and their secrets."""
+    """Create three webhooks; return their secrets."""
     made = {}
     for number in range(3):
         secret = f"{number}" * 32
@@ -37,7 +37,7 @@ def hooks(cast):
 
 @pytest.fixture
 def as_if_replaced(app, monkeypatch):
-    """The application as it is after a restart with a new key."""
+    """The application as after a restart with a new key."""
     before = app.config["SECRET_KEY"]
     monkeypatch.setitem(app.config, "SECRET_KEY", NEW)
     monkeypatch.setitem(app.config, "SECRET_KEY_FALLBACKS", [before])

@@ -1,4 +1,4 @@
-"""Who may call which operation."""
+"""Which actor may call which operation."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Times as clients see them, and versions that only grow."""
+"""Times as clients see them, and versions that only increase."""
 
 from app.core import clock
 

@@ -1,4 +1,4 @@
-"""Short names of what is at code hosts."""
+"""Short names for addresses at code hosts."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Ids: UUIDv7, growing whatever the clock does."""
+"""Ids: UUIDv7, increasing whatever the clock does."""
 
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +11,7 @@ from app.core.clock import now_ms
 
 @pytest.fixture(autouse=True)
 def _mark_of_now(monkeypatch):
-    """Ids never go back behind the last one: a test that sets the clock ahead would leave it so."""
+    """Restore the last time after each test: ids never go back once the clock was set ahead."""
     monkeypatch.setattr(ids, "_last_ms", ids._last_ms)
 
 
@@ -28,7 +28,7 @@ def test_ids_grow_within_a_millisecond_and_beyond_its_counter(monkeypatch):
     monkeypatch.setattr(ids, "now_ms", lambda: moment)
     made = [ids.new_id() for _ in range(10_000)]
     assert made == sorted(set(made))
-    # 4096 ids fit a millisecond; the next ones borrow from the time to come.
+    # 4096 ids fit in a millisecond; further ones use future milliseconds.
     assert ids.created_ms(made[0]) == moment
     assert ids.created_ms(made[-1]) == moment + 2
 
@@ -60,7 +60,7 @@ def test_a_uuid_is_read_in_either_case():
     made = ids.new_id()
     assert ids.as_uuid(made.upper()) == made
     assert ids.as_uuid(made + "\n") is None
-    # U+212A lower-cases to k, U+0130 to two characters: no letter of another script slips in.
+    # U+212A lower-cases to k, U+0130 to two characters: no letter of another script is accepted.
     assert ids.as_uuid("\u0130" + made[1:]) is None
 
 

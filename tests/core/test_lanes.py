@@ -1,4 +1,4 @@
-"""Where a request is answered, and what it costs a rule to hold the event loop."""
+"""Where a request is processed, and how a rule is charged for blocking the event loop."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from app.core.lanes import Lane, LaneRequired, enter_rule, require, run
 
 
 class Clock:
-    """What the lanes use of the module time; it goes on only by ``sleep``."""
+    """Replaces the module time in the lanes; it advances only by ``sleep``."""
 
     def __init__(self) -> None:
         self.seconds = 1000.0

@@ -1,4 +1,4 @@
-"""Which hosts and origins are the service's own."""
+"""The hosts and origins that belong to the service."""
 
 import pytest
 
@@ -46,7 +46,7 @@ def test_hosts(header, named, unnamed):
         ("https://docket.example/", True, False),
         ("http://docket.example", False, False),
         ("https://docket.example:444", False, False),
-        # Names that requests may be addressed to are no origins.
+        # Host names that requests may use are not origins.
         ("https://tickets.example", False, False),
         ("http://localhost:8000", False, True),
         ("http://127.0.0.1:8000", False, True),

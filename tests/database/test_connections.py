@@ -1,4 +1,4 @@
-"""A connection goes back to the pool with nothing open, and keeps nothing of who used it."""
+"""A connection returns to the pool without a transaction or any state of its previous user."""
 
 import threading
 
@@ -28,7 +28,7 @@ def driver_of(connection):
 
 
 def read():
-    """The driver's connection of a unit of work that only reads."""
+    """Return the driver's connection of a read-only unit of work."""
     with reading():
         NAMES.all()
         return driver_of(session.get_bind())
@@ -80,7 +80,7 @@ def written_elsewhere(engine):
 
 
 def is_open(driver):
-    """Whether a transaction is open."""
+    """Return whether a transaction is open."""
     if hasattr(driver, "in_transaction"):
         return driver.in_transaction
     return driver.pgconn.transaction_status != TransactionStatus.IDLE

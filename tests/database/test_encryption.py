@@ -1,4 +1,4 @@
-"""Sealing: only the same secret and the same context open what was sealed."""
+"""Sealing: sealed data opens only with the same secret and the same context."""
 
 import pytest
 from cryptography.exceptions import InvalidTag

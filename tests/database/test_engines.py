@@ -1,4 +1,4 @@
-"""What a database that cannot be written to now is to the units of work above it."""
+"""What units of work see of a database that temporarily cannot be written to."""
 
 import sqlite3
 from contextlib import closing
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.one_database
 
 
 def test_another_program_that_writes_to_the_file_is_an_outage(tmp_path, monkeypatch):
-    """Such as sqlite3 on a command line, which knows nothing of our lock."""
+    """For example sqlite3 on a command line, which does not use our lock."""
     monkeypatch.setattr(connect, "SQLITE_PRAGMAS", (*connect.SQLITE_PRAGMAS, "busy_timeout=20"))
     engine = create_engine(f"sqlite:///{tmp_path / 'some.db'}")
     connect.prepare(engine)
@@ -33,7 +33,7 @@ def test_another_program_that_writes_to_the_file_is_an_outage(tmp_path, monkeypa
 
 
 def test_what_is_deleted_is_not_written_once_more(tmp_path):
-    """Pages that become free stay as they are, however SQLite was built."""
+    """Freed pages keep their content, however SQLite was built."""
     engine = create_engine(f"sqlite:///{tmp_path / 'some.db'}")
     connect.prepare(engine)
     log = tmp_path / "some.db-wal"

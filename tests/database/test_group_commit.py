@@ -1,4 +1,4 @@
-"""Writes of many threads in one transaction: who is taken along, and who hears of what failed."""
+"""Writes of many threads in one transaction: who takes part, and who learns of a failure."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +18,7 @@ OTHERS = 4
 
 
 class Crowd:
-    """A leader that is kept in its transaction while others come."""
+    """A leader that is kept in its transaction while others arrive."""
 
     def __init__(self, app, spoil=lambda name: None):
         self.app = app
@@ -45,7 +45,7 @@ class Crowd:
                 self.outcomes[name] = error
             else:
                 self.outcomes[name] = "written"
-                # Whoever goes on finds it committed.
+                # Code that continues finds its row committed.
                 assert name in self.written()
 
     def written(self):
@@ -53,7 +53,7 @@ class Crowd:
             return set(session.scalars(select(User.display_name)))
 
     def gather(self):
-        """The leader first, then all others while it is inside; the commits that it took."""
+        """Start the leader, then all others while it is inside; return the commits made."""
         commits = []
 
         def count(connection):
@@ -112,7 +112,7 @@ def test_all_hear_of_an_outage_and_the_next_is_written(app):
     assert crowd.outcomes.pop("leader") == "written"
     assert {type(one) for one in crowd.outcomes.values()} == {Unavailable}
     assert crowd.outcomes.keys() == NAMES
-    # One asked for all of them.
+    # One try was made on behalf of all.
     assert len(tries) == 1
     is_out = False
     crowd.come("0")

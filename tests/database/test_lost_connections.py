@@ -1,6 +1,6 @@
-"""A connection that dies in a unit of work ends that unit, and leaves the thread as it was.
+"""A connection lost in a unit of work ends only that unit; its thread can go on.
 
-Found by make torture: a worker whose connection was killed while it read could never write again.
+Found by make torture: a worker whose connection was killed during a read could never write again.
 """
 
 from contextlib import suppress
@@ -22,7 +22,7 @@ TERMINATE = text("SELECT pg_terminate_backend(:pid, 5000)")
 
 
 def kill(pid):
-    """End a process of PostgreSQL from another connection, and wait until it is gone."""
+    """Kill a PostgreSQL process from another connection, and wait until it is gone."""
     with db.engine.connect() as other:
         other.execute(TERMINATE, {"pid": pid})
 
@@ -63,13 +63,13 @@ WAYS = (read_through_session, read_on_after_it, write, write_on_after_it)
 
 @pytest.fixture(name="losing")
 def _losing(cluster):
-    """An application on a PostgreSQL of its own: a file is never lost."""
+    """Provide an application on its own PostgreSQL: a file cannot be lost."""
     with postgres_database(cluster) as made:
         yield made.app
 
 
 def test_a_lost_connection_ends_its_unit_of_work_alone(losing, monkeypatch):
-    # What was lost behind the last statement is noticed when the pool asks.
+    # A connection lost after the last statement is noticed when the pool checks it.
     monkeypatch.setattr(connect, "FRESH_SECONDS", 0.0)
     with losing.app_context():
         for lose in WAYS:
@@ -92,7 +92,7 @@ def test_reads_take_no_transaction_and_connections_come_back_without_one(losing)
             run_write(fail_after_reading)
         assert not driver.closed
         with reading():
-            # The pool hands out the connection that came back last.
+            # The pool hands out the connection that was returned last.
             again = db.session().get_bind().connection.dbapi_connection
             assert again is driver
             assert again.pgconn.transaction_status == TransactionStatus.IDLE

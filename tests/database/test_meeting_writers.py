@@ -1,4 +1,4 @@
-"""Two writers that meet at a row which one of them deletes or inserts."""
+"""Two writers contend for a row that one of them deletes or inserts."""
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -23,9 +23,9 @@ WAITING = text(
 
 @pytest.fixture
 def meet(app):
-    """Runs pieces of work that all wait for one row; SQLite has its writers one after the other.
+    """Runs functions that all wait for one row; SQLite runs its writers one after the other.
 
-    ``statement`` takes the row, and gives it up when all wait.
+    ``statement`` locks the row, and releases it when all wait.
     """
     with app.app_context():
         engine = db.engine
@@ -110,7 +110,7 @@ def test_a_ticket_that_is_deleted_meanwhile_gets_no_relation(app, cast, monkeypa
 
     with app.app_context():
         if db.engine.dialect.name == "sqlite":
-            # Nobody else writes meanwhile.
+            # Nobody else can write meanwhile.
             delete()
         else:
             monkeypatch.setattr(loaders, "named_in_body", named_and_deleted)

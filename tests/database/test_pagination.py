@@ -1,4 +1,4 @@
-"""Cursors: one spelling each, and nothing but what a list of ours could have given."""
+"""Cursors: each has one spelling, and only those that a list could have issued are accepted."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""What is written in a pipeline: its order, its rows, and its refusals."""
+"""Writes in a pipeline: their order, their rows, and their errors."""
 
 from select import select as wait_until_readable
 from typing import cast
@@ -59,7 +59,7 @@ def test_what_goes_in_a_pipeline_is_written_and_read_in_its_order():
 
 
 def test_answers_that_came_early_are_not_taken_for_rows():
-    """PostgreSQL sends them when it is asked to, or has eight kilobytes of them."""
+    """PostgreSQL sends responses on request, or once it has eight kilobytes of them."""
     with transaction(), pipeline():
         written("a")
         driver = session.connection().connection.dbapi_connection
@@ -87,7 +87,7 @@ def test_what_is_refused_in_a_pipeline_is_refused_as_always(reads):
 
 
 def test_a_collision_in_a_pipeline_runs_the_whole_work_again():
-    """PostgreSQL alone has any."""
+    """Only PostgreSQL has collisions."""
     if not is_postgresql():
         return
     fail = Prepared(

@@ -1,4 +1,4 @@
-"""Statements that run straight on the driver say what SQLAlchemy's own would."""
+"""Statements run directly on the driver give the same results as through SQLAlchemy."""
 
 import pytest
 from sqlalchemy import bindparam, select, text
@@ -21,7 +21,7 @@ NOT_IN_FIXED = Prepared(select(NAME).where(NAME.not_in(["Backlog", "Done"])))
 
 @pytest.fixture
 def names(app, cast):
-    """The names of all states, with which a test reads."""
+    """The names of all states; the test runs in a unit of work that reads."""
     with app.app_context(), reading():
         yield set(session.scalars(select(NAME)))
 
@@ -47,7 +47,7 @@ def test_a_list_that_never_changes_has_what_it_names_and_no_more(names):
 
 
 def test_a_short_list_is_planned_once(names):
-    """On PostgreSQL, where an index is worth it; SQLite plans when it prepares."""
+    """On PostgreSQL, if an index is worth it; SQLite plans when it prepares a statement."""
     one = session.scalar(select(WorkflowState.id).limit(1))
     if is_postgresql():
         session.execute(text("SET enable_seqscan = off"))

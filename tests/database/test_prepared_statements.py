@@ -1,4 +1,4 @@
-"""Statements that PostgreSQL keeps ready: which, for how long, and what happens without them."""
+"""Prepared statements on PostgreSQL: which are kept, how long, and what happens without them."""
 
 import os
 from socket import SHUT_RDWR, socket
@@ -19,13 +19,13 @@ KEPT = text("SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%
 
 
 def have_driver_prepare():
-    """What the driver prepares itself, it has the server forget together with all else."""
+    """Let the driver prepare a statement: it deallocates all of them together with its own."""
     for _ in range(10):
         session.scalar(text("SELECT 1"))
 
 
 def forget():
-    """Have the server forget its statements, and nobody tell the driver."""
+    """Deallocate the server's statements without the driver noticing."""
     session.connection().connection.dbapi_connection.pgconn.exec_(b"DEALLOCATE ALL")
 
 

@@ -1,4 +1,4 @@
-"""Aliases that several threads use first at the same moment, as after a start."""
+"""Aliases that several threads first use at the same moment, as after a start."""
 
 import ast
 import sys
@@ -19,7 +19,7 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 @pytest.fixture
 def busy():
-    """Threads change places after each step."""
+    """Make threads switch after each step."""
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
@@ -39,7 +39,7 @@ def test_threads_that_ask_at_once_get_the_same_columns(busy):
             other = shared_alias(Ticket, "other")
             list(threads.map(ask, [other] * THREADS))
             is_source = other.id == TicketRelation.source_ticket_id
-            # It is refused where the columns of the condition are not those of the alias.
+            # Raises if the columns of the condition do not belong to the alias.
             str(select(TicketRelation.id, other.title, WorkflowState.name).join(other, is_source))
 
 

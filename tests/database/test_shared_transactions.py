@@ -1,4 +1,4 @@
-"""Writers of SQLite that wait for one another commit together, and fail one by one."""
+"""SQLite writers that wait for one another commit together, and fail individually."""
 
 import threading
 import time
@@ -26,7 +26,7 @@ NAMES = ["first", "second", "third", "fourth"]
 
 
 class Writers:
-    """A first writer that is kept in its transaction while others queue, each in a thread."""
+    """A first writer that is kept in its transaction while others queue, each in its own thread."""
 
     def __init__(self, path):
         self.engine = create_engine(f"sqlite:///{path}")
@@ -64,7 +64,7 @@ class Writers:
         except Exception as error:
             self.outcomes[name] = type(error)
             return
-        # Whoever goes on is committed.
+        # A writer that continues is committed.
         self.outcomes[name] = "written" if name in self.written() else "lost"
 
     def written(self):
@@ -132,7 +132,7 @@ def test_work_that_fails_is_rolled_back_alone(writers, failing):
 
 
 def test_no_error_is_told_before_the_commit(writers):
-    """It may rest on what an earlier member wrote, which can still be lost."""
+    """The error may depend on an earlier member's writes, which can still be lost."""
     was_told = threading.Event()
 
     def spoil(name, connection):
@@ -157,14 +157,14 @@ def test_a_transaction_that_is_lost_fails_all_that_were_in_it(writers):
             raise KeyError(name)
 
     writers.run(spoil=spoil)
-    # Who waited in it runs again alone; who came later wrote in one of its own.
+    # The members of the transaction run again alone; the later writer had its own transaction.
     again = dict.fromkeys(["first", "second", "third"], SharedTransactionFailed)
     assert writers.outcomes == {**again, "fourth": "written"}
     assert writers.written() == {"fourth"}
 
 
 def test_one_that_must_run_elsewhere_is_told_at_once(writers):
-    """The request starts again in another lane, so it answers nothing."""
+    """The request restarts in another lane, so it does not respond."""
 
     def spoil(name, _connection):
         if name == "second":
@@ -176,7 +176,7 @@ def test_one_that_must_run_elsewhere_is_told_at_once(writers):
 
 
 def test_a_follower_that_loses_the_transaction_unseen_fails_all(writers):
-    """As SQLite rolls back for a full disk where the error is caught."""
+    """SQLite does this for a full disk, if the error is caught."""
 
     def spoil(name, connection):
         if name == "third":
@@ -196,7 +196,7 @@ def roll_back_driver(connection):
 
 
 def begin_anew(connection):
-    """As a compiled statement does after a rollback."""
+    """A compiled statement does this after a rollback."""
     roll_back(connection)
     connection.connection.dbapi_connection.execute("BEGIN")
 
@@ -213,7 +213,7 @@ def test_a_first_member_that_lost_the_transaction_hands_nothing_over(writers, lo
 
     writers.run(spoil=spoil)
     assert writers.outcomes == dict.fromkeys(NAMES, "written") | {"first": "lost"}
-    # The others began one of their own.
+    # The others share a new transaction.
     assert len(writers.deadlines) == 2
     assert len(set(map(id, others))) == 1
 
@@ -250,7 +250,7 @@ def test_the_failing_commit_of_one_alone_is_its_own(writers):
     with pytest.raises(OSError, match="full") as caught, writers.transactions.member():
         pass
     event.remove(writers.engine, "commit", refuse)
-    # Whoever handles the error can write.
+    # The handler of the error can write.
     writers.write("third", lambda name, connection: None)
     assert (caught.type, writers.outcomes) == (OSError, {"third": "written"})
 
@@ -259,7 +259,7 @@ def test_each_asks_for_the_database_itself_after_an_outage(writers):
     writers.is_out = True
     writers.run()
     assert writers.outcomes == dict.fromkeys(NAMES, Unavailable)
-    # The time that one waited counts.
+    # Time spent in the queue counts.
     assert len(writers.deadlines) == len(NAMES)
     assert max(writers.deadlines) < writers.queued_at + LOCK_SECONDS
     writers.is_out = False
@@ -295,7 +295,7 @@ def test_a_unit_of_work_that_was_lost_with_another_runs_again(app, monkeypatch):
 
     def second():
         runs.append("second")
-        # A flush that fails rolls back the transaction.
+        # A failed flush rolls back the transaction.
         session.add_all([user, replica(user)])
         session.flush()
 

@@ -1,4 +1,4 @@
-"""The beginning of a text, on both databases."""
+"""The prefix of a text, on both databases."""
 
 import pytest
 from sqlalchemy import literal, select
@@ -14,7 +14,7 @@ from app.database.sql_functions import Beginning
         ("gate", "gate"),
         ("gates", "gates"),
         ("gateway", "gatew"),
-        # Few characters of many bytes, and many of them.
+        # A few multibyte characters, and many.
         ("Tür 🚪", "Tür 🚪"),
         ("🚪🚪🚪🚪🚪🚪", "🚪🚪🚪🚪🚪"),
     ],

@@ -1,4 +1,4 @@
-"""Units of work: what commits, what does not, and what is tried again."""
+"""Units of work: what is committed, what is not, and what is retried."""
 
 import pytest
 from sqlalchemy import func, select, text
@@ -146,7 +146,7 @@ def test_a_read_never_turns_into_a_write():
 
 
 class Collision(Exception):
-    """What psycopg raises for one of two that collide."""
+    """The error that psycopg raises in one of two deadlocked transactions."""
 
     sqlstate = "40P01"
 
@@ -196,11 +196,11 @@ def test_other_errors_are_not_tried_again():
 
 @pytest.fixture
 def waiting():
-    """How this database says whether commits wait for the disk, and its words for yes and no."""
+    """Yield the query for whether commits wait for the disk, and its values for yes and no."""
     if db.engine.dialect.name == "sqlite":
         yield "PRAGMA synchronous", 2, 1
         return
-    # The server of the tests never waits otherwise.
+    # Otherwise the tests' server never waits.
     mine = f'ALTER DATABASE "{db.engine.url.database}"'
     with transaction():
         session.execute(text(f"{mine} SET synchronous_commit = on"))
@@ -212,7 +212,7 @@ def waiting():
 
 
 def test_only_an_async_commit_does_not_wait_for_the_disk(waiting):
-    """And whoever uses its connection next does wait again."""
+    """The next user of the connection waits again."""
     question, yes, no = waiting
     seen = []
     for async_commit in (False, True, True, False):
@@ -223,7 +223,7 @@ def test_only_an_async_commit_does_not_wait_for_the_disk(waiting):
 
 @pytest.mark.parametrize("async_commit", [False, True])
 def test_a_transaction_begins_in_one_round_trip(async_commit, tmp_path):
-    """PostgreSQL alone is asked over a line, which a client traces."""
+    """Only PostgreSQL is reached over a connection, which a client can trace."""
     if not is_postgresql():
         return
     with transaction():
@@ -235,13 +235,13 @@ def test_a_transaction_begins_in_one_round_trip(async_commit, tmp_path):
             session.scalar(select(User.id))
         traced.pgconn.untrace()
         trace.seek(0)
-        # To begin, to select, and to commit.
+        # Begin, select, and commit.
         assert trace.read().count("ReadyForQuery") == 3
 
 
 def _fail_within_savepoint():
     with savepoint():
-        # By a prepared statement alone, which the session knows nothing of.
+        # By a prepared statement only, which the session does not know about.
         record(SYSTEM, "auth.bot.failure", Target("user"), token_prefix="x")
         raise KeyError("stop")
 

@@ -1,4 +1,4 @@
-"""SQLite's writer lock between processes; two locks of one file stand for two processes."""
+"""SQLite's writer lock between processes; two locks on one file stand in for two processes."""
 
 import fcntl
 import os
@@ -117,7 +117,7 @@ def test_a_forked_process_does_not_share_its_parents_lock(tmp_path, monkeypatch)
         os.write(write, b"x")
         _, status = os.waitpid(child, 0)
         assert os.waitstatus_to_exitcode(status) == 0
-        # What the child closed was its own: the parent holds the lock as before.
+        # The child closed only its own descriptor: the parent still holds the lock.
         assert is_locked(tmp_path / "some.db.write")
     os.close(read)
     os.close(write)

@@ -8,7 +8,7 @@ PAGE = {"Accept": "text/html"}
 
 @pytest.fixture
 def archive(cast):
-    """Download the export as somebody; its files."""
+    """Download the export as a caller; return its files."""
 
     def downloaded(query="", by=None):
         answer = (by or cast.ada).client.get(f"/export/archive.zip?{query}", headers=PAGE)

@@ -1,4 +1,4 @@
-"""/export: a zip of what one may see, made while it is sent."""
+"""/export: a zip of everything that one may see, created while it is sent."""
 
 import json
 import tracemalloc
@@ -18,7 +18,7 @@ PAGE = {"Accept": "text/html"}
 
 @pytest.fixture
 def filled(cast):
-    """A little of everything in OPEN, a ticket in FENCED, and personal notes of two."""
+    """Some of everything in OPEN, a ticket in FENCED, and personal notes of two people."""
     ada, project = cast.ada, cast.open_project
     label = make_label(ada, project, "bug")
     first = make_ticket(ada, project, "First", body="Words", label_ids=[label["id"]])
@@ -119,7 +119,7 @@ def test_memory_does_not_grow_with_what_is_written():
 
     small, _ = measured(100)
     large, written = measured(5000)
-    # What stays is a line of the table of contents for each file.
+    # Only a line of the table of contents remains in memory for each file.
     assert large - small < 5000 * 1000
     assert written > 500_000
 

@@ -1,4 +1,4 @@
-"""Files in an S3-compatible store, which is a small one of the tests."""
+"""Files in an S3-compatible store: a small one that is part of the tests."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -46,7 +46,7 @@ def test_files_are_in_the_bucket_and_nowhere_else(app, cast, bucket):
     part = cast.ada.get(f"/files/{made['id']}", headers={"Range": "bytes=3-7"})
     assert part.data == b"dsWor"
     assert cast.ada.get(f"/files/{image['id']}/thumbnail").mimetype == "image/webp"
-    # The same content is not sent again while it is new.
+    # While the stored content is new, it is not sent again.
     bucket.requests.clear()
     add_file(cast.bo, ticket, b"Words" * 30_000)
     assert not [one for one in bucket.requests if one.startswith("PUT")]
@@ -55,7 +55,7 @@ def test_files_are_in_the_bucket_and_nowhere_else(app, cast, bucket):
     with app.app_context():
         assert sweeping.listed(settings) == []
         grow_old(bucket)
-        # Over an old content it is sent, so that no sweep discards it.
+        # If the stored content is old, it is sent again, so that no sweep discards it.
         add_file(cast.ada, ticket, b"Words" * 30_000)
         sweep("file-contents", settings, now=True)
     assert list(bucket.objects) == [f"files/{digest[:2]}/{digest}"]

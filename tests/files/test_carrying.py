@@ -1,4 +1,4 @@
-"""Backups, exports and the doctor carry files and say what is lost."""
+"""Backups, exports and the doctor handle files and report missing ones."""
 
 import shutil
 from dataclasses import replace
@@ -15,7 +15,7 @@ from tests.support.story import add_file, make_ticket
 
 @pytest.fixture(name="settings")
 def _settings(app, cast, tmp_path):
-    """Settings with a store of the test's own, and a ticket with an image and a text."""
+    """Settings with a store for this test, and a ticket with an image and a text."""
     before = app.config["SETTINGS"]
     app.config["SETTINGS"] = replace(before, instance_dir=tmp_path)
     ticket = f"/tickets/{make_ticket(cast.ada, cast.open_project)['id']}"
@@ -55,7 +55,7 @@ def test_a_damaged_copy_is_replaced_while_the_original_is_whole(app, settings, t
             assert [NewContent.of(path).sha256 for path in copies] == known
             copies[0].write_bytes(b"damaged")
             copies[1].write_bytes(copies[1].read_bytes()[:-1])
-        # The copy that is whole outlives the original.
+        # The intact copy outlives the original.
         contents(settings)[2].unlink()
         assert copy_contents(known, store_of(settings), FolderStore(target), target) == []
 
@@ -81,7 +81,7 @@ def test_an_export_has_the_contents_that_its_rows_name(app, settings, tmp_path):
     written = sorted((folder.path / "files").glob("??/*"))
     assert [path.name for path in written] == [path.name for path in contents(settings)]
     assert set(folder.digests) == {f"files/{path.name[:2]}/{path.name}" for path in written}
-    # An import puts them back.
+    # An import restores them.
     shutil.rmtree(settings.files_dir)
     settings.incoming_dir.mkdir(parents=True)
     with app.app_context():

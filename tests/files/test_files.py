@@ -1,4 +1,4 @@
-"""Files over REST: what is stored, who gets it, and what a failure leaves."""
+"""Files over REST: what is stored, who may read it, and what failures leave behind."""
 
 import hashlib
 import os
@@ -54,12 +54,12 @@ def _changed(app):
 
 
 def stored(app):
-    """The contents in the folder."""
+    """Return the contents in the folder."""
     return {path.name for path in app.config["SETTINGS"].files_dir.glob("??/*")}
 
 
 def rows(app):
-    """The contents in the database."""
+    """Return the contents in the database."""
     with app.app_context(), reading():
         return set(session.scalars(select(FileContent.sha256)))
 
@@ -69,7 +69,7 @@ def send(caller, path, content=b"Words", name="notes.txt", **options):
 
 
 def grow_old(app):
-    """Have everything in the store be older than the grace time."""
+    """Make everything in the store older than the grace period."""
     then = time.time() - GRACE_SECONDS - 60
     for path in app.config["SETTINGS"].files_dir.glob("??/*"):
         os.utime(path, (then, then))
@@ -133,7 +133,7 @@ def test_parts_of_a_file(cast, ticket):
         assert part(asked) == (200, None, content)
     assert part("bytes=5-5", **{"If-Range": '"other"'})[0] == 200
     assert cast.ada.get(path, headers={"If-None-Match": tag}).status_code == 304
-    # A range is of GET alone.
+    # Ranges apply only to GET.
     head = cast.ada.call("HEAD", path, headers={"Range": "bytes=1-3"})
     assert (head.status_code, head.data, head.headers["Content-Length"]) == (200, b"", "256000")
 
@@ -183,7 +183,7 @@ def test_a_form_that_is_none(app, cast, ticket):
     )
     nul = head.replace(b'"a"', b'"a\x00b"') + b"one\r\n--b--"
     invalid(cast.ada.call("POST", path, data=nul, **bounded), "file", "nul_character")
-    # None of these left anything.
+    # None of these requests left anything behind.
     assert list(app.config["SETTINGS"].incoming_dir.iterdir()) == []
 
 
@@ -213,12 +213,12 @@ def test_the_quota_holds_for_uploads_at_once(app, cast, ticket, changed):
     with ThreadPoolExecutor(6) as pool:
         statuses = sorted(pool.map(upload, range(1, 10)))
     assert statuses == [201] * 3 + [422] * 6
-    # What is stored already is refused as well: nobody learns what it is.
+    # Known content is refused as well, so that nobody learns that it is stored.
     found = ok(cast.ada.get(f"{ticket}/files"))["data"]
     same = cast.ada.get(f"/files/{found[0]['id']}").data
     for content in (same, b"y" * 30):
         invalid(send(cast.ada, ticket, content, "b.bin"), "file", "quota_exceeded")
-    # A deleted one gives its room back, and the same content once more takes none.
+    # A deleted file frees its space, and a duplicate of a content takes none.
     ok(cast.ada.delete(f"/files/{found[1]['id']}"), 204)
     for content in (same, same, b"y" * 30):
         ok(send(cast.ada, ticket, content, "c.bin"), 201)
@@ -293,7 +293,7 @@ def test_a_sweep_takes_nothing_that_is_stored_again_meanwhile(app, cast, ticket)
 
 
 def test_uploads_and_sweeps_of_one_content_at_once(app, cast, ticket):
-    """Whatever happens in which order, no row is ever without its content."""
+    """Whatever the order, no row is ever without its content."""
     settings, ended = app.config["SETTINGS"], threading.Event()
     missing = []
 
@@ -339,12 +339,12 @@ def test_a_file_for_which_there_is_no_room_leaves_nothing(app, cast, ticket, mon
 
 
 class Killed(BaseException):
-    """Ends whatever runs, as a kill does: what was not committed never was."""
+    """Ends the running code like a kill: uncommitted work is lost."""
 
 
 @pytest.fixture(name="encoded_before")
 def _encoded_before():
-    """No process encodes an image: it would take longer than all else."""
+    """Use images encoded before: running the encoder would take longer than everything else."""
     with patch.object(images, "encode_image", encoded_before):
         yield
 

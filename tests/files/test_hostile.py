@@ -1,4 +1,4 @@
-"""What files are taken for: a picture that Docket made itself, or a download."""
+"""How uploads are classified: as an image that Docket re-encodes, or as a download."""
 
 import json
 import subprocess
@@ -26,7 +26,7 @@ def received(folder, content, name):
 
 @pytest.fixture
 def fast_encoder(monkeypatch):
-    """The encoder in this process: to start another one takes longer than most images do."""
+    """Run the encoder in this process: starting another takes longer than most images do."""
 
     def run(arguments, **_):
         try:
@@ -39,7 +39,7 @@ def fast_encoder(monkeypatch):
     monkeypatch.setattr(images.subprocess, "run", run)
 
 
-# These meet the limits of a process, and an image of each format goes through a real one.
+# These hit the limits of a process, and an image of each format uses a real one.
 OWN_PROCESS = {
     *("png", "jpeg", "gif that moves", "webp"),
     *("png that is a bomb", "png with a huge text"),
@@ -58,7 +58,7 @@ def test_a_file_is_what_it_holds_and_not_what_it_says(tmp_path, request, case):
     made = images.encode_image(received(tmp_path, content, name).path, MAX_BYTES)
     assert (made is not None) is is_image
     if made is None:
-        # Nothing of an attempt is left.
+        # A failed attempt leaves nothing behind.
         assert [path.name for path in tmp_path.iterdir()] == ["received"]
         return
     assert made.media_type == kind

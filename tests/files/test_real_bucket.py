@@ -1,6 +1,6 @@
-"""Files in a store of somebody else's that speaks S3.
+"""Files in a third-party S3 store.
 
-It is collected where S3_ENDPOINT is the address of one that takes any keys (CONTRIBUTING.md).
+It is collected if S3_ENDPOINT is the address of one that accepts any keys (CONTRIBUTING.md).
 """
 
 import os
@@ -19,7 +19,7 @@ from tests.support.story import add_file, form_of, make_ticket, ok, refused
 
 @pytest.fixture(name="bucket")
 def _bucket(app, monkeypatch):
-    """A new bucket, in which the application keeps its files."""
+    """Create a bucket and make the application store its files in it."""
     endpoint, name = os.environ["S3_ENDPOINT"], f"docket-{uuid4().hex}"
     for key in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(key, os.environ.get(key, "testing"))

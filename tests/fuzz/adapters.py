@@ -11,7 +11,7 @@ DOORS = ("ada", "smith", "mcp")
 
 @dataclass(frozen=True)
 class Done:
-    """What came of it: the answer, or the code and the reason of the refusal."""
+    """The outcome of an operation: the response, or the code and the reason of the refusal."""
 
     answer: Any = None
     code: str | None = None
@@ -19,7 +19,7 @@ class Done:
 
     @property
     def refusal(self) -> tuple[str | None, str | None]:
-        """What two doors must agree on."""
+        """The part that two entry points must agree on."""
         return self.code, self.reason
 
 
@@ -31,18 +31,18 @@ def _done(error: dict[str, Any] | None, answer: Any) -> Done:
 
 @dataclass
 class Doors:
-    """Everyone who calls, and how each names an operation."""
+    """All callers, and how each of them requests an operation."""
 
     cast: Cast
     project: str
 
     def user(self, door: str) -> str:
-        """Who stands behind a door."""
+        """Return the id of the user who calls through an entry point."""
         caller = self.cast.ada if door == "ada" else self.cast.smith
         return caller.user_id or ""
 
     def rest(self, door: str, method: str, path: str, body: Any = None) -> Done:
-        """Call REST; nothing ever fails on our side."""
+        """Call REST; fails on any 5xx."""
         caller = self.cast.ada if door == "ada" else self.cast.smith
         options = {} if body is None else {"json": body}
         response = caller.call(method, path, **options)
@@ -51,7 +51,6 @@ class Doors:
         return _done(content["error"] if response.status_code >= 400 else None, content)
 
     def tool(self, name: str, **arguments: Any) -> Done:
-        """Call MCP."""
         sent = {"name": name, "arguments": {**arguments, "detail": "full"}}
         result = Agent(self.cast.smith).result("tools/call", sent)
         content = result["structuredContent"]

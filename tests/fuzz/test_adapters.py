@@ -1,4 +1,4 @@
-"""What the machine calls succeeds at all: it could pass by being refused."""
+"""The operations of the model test can succeed: otherwise it might pass on refusals alone."""
 
 import pytest
 

@@ -1,7 +1,7 @@
-"""What is taken from other services and from links: whatever comes, the answer is no 500.
+"""Input from other services and from links: whatever arrives, no response is a 500.
 
-Everything is on, and what is hostile comes with the right signature or token. CASES=50000 (make
-fuzz) tries more, and other ones each time.
+Every feature is on, and hostile input has a valid signature or token. CASES=50000 (make fuzz) tries
+more cases, which differ each time.
 """
 
 import base64
@@ -39,7 +39,7 @@ ODD = (
 
 
 def places(value, path=()):
-    """The paths of all parts of a JSON value."""
+    """Yield the paths of all parts of a JSON value."""
     yield path
     parts = (
         value.items()
@@ -53,7 +53,7 @@ def places(value, path=()):
 
 
 def mutated(value):
-    """The value with up to four parts replaced or left out."""
+    """Return the value with up to four parts replaced or removed."""
     value = copy.deepcopy(value)
     for _ in range(CHANCE.randrange(1, 5)):
         path = CHANCE.choice(list(places(value)))
@@ -70,7 +70,7 @@ def mutated(value):
 
 
 def scrambled(content):
-    """Bytes with a few of them changed, left out or repeated."""
+    """Return the bytes with a few of them changed, removed or repeated."""
     content = bytearray(content)
     for _ in range(CHANCE.randrange(1, 6)):
         at = CHANCE.randrange(len(content) + 1)
@@ -87,14 +87,14 @@ def scrambled(content):
 
 
 def word():
-    """A text as a form or an address can hold it."""
+    """Return a text that can appear in a form or a URL."""
     value = CHANCE.choice(ODD)
     text = value if isinstance(value, str) else json.dumps(value)
     return text.encode("utf-8", "replace").decode()[:2000]
 
 
 class Doors:
-    """The statuses of all answers; a 500 ends the test with what was sent."""
+    """Sends requests and collects statuses; a 500 ends the test and shows what was sent."""
 
     def __init__(self, client, **headers):
         self.client = client
@@ -111,7 +111,7 @@ class Doors:
 
 @pytest.fixture(name="provider", autouse=True)
 def _everything_is_on(app, monkeypatch):
-    # No limit of attempts ends a test early.
+    # No rate limit ends a test early.
     for name in ("reserve", "refund"):
         monkeypatch.setattr(f"app.accounts.throttle.{name}", lambda *_: None)
     before = app.config["SETTINGS"]
@@ -160,7 +160,7 @@ def test_deliveries_of_forges(cast, forge):
     ]
     for _ in range(EACH):
         event, payload = CHANCE.choice(news)
-        # Halves of characters and large numbers, as JSON can name them.
+        # Includes lone surrogates and large numbers, as JSON can express them.
         body = json.dumps(mutated(payload)).encode()
         kind = "application/json"
         if CHANCE.random() < 0.1:
@@ -179,7 +179,7 @@ def test_deliveries_of_forges(cast, forge):
 
 
 def begun(doors, provider):
-    """What a browser asked the provider, and a code for it."""
+    """Start a login; return the browser's request to the provider, and a code for it."""
     answer = doors.ask("GET", "/login/oidc")
     asked = dict(parse_qsl(urlsplit(answer.location).query))
     claims = mutated(provider.claims(asked["nonce"])) if CHANCE.random() < 0.7 else None
@@ -241,7 +241,7 @@ def test_links_feeds_and_choices(app, cast):
 
 
 def altered(answer):
-    """What a device answered, with up to two parts scrambled or replaced; what is not as it was."""
+    """Scramble or replace up to two parts of a device's answer; return it and what changed."""
     right = {name: value for name, value in answer.items() if value is not None}
     answer = dict(right)
     for name in CHANCE.sample(sorted(answer), CHANCE.choice([0, 1, 1, 2])):
@@ -277,7 +277,7 @@ def test_passkeys_and_codes(app, cast):
             status = doors.ask("POST", "/login", data=sent, headers=HTML).status_code
         else:
             status = doors.ask("POST", "/api/v1/auth/passkey", json=sent).status_code
-        # The handle is not signed, and may be left out.
+        # The handle is not signed, and may be omitted.
         assert changed <= {"user_handle"} or status not in {200, 303}, sent
     assert {201, 422} <= person.seen
     assert {200, 401} <= doors.seen

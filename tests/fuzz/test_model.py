@@ -1,7 +1,7 @@
-"""REST and MCP mixed against a model of a few lines: the same state, and the same events.
+"""REST and MCP calls mixed, against a small model: the same state, and the same events.
 
-hypothesis chooses who does what to which thing through which door. RUNS=2000 STEPS=50 (make fuzz)
-runs it long; the default is a few seconds.
+hypothesis chooses who does what to which object through which entry point. RUNS=2000 STEPS=50 (make
+fuzz) runs it long; the default takes a few seconds.
 """
 
 import os
@@ -24,7 +24,7 @@ GONE = ("resource.gone", None)
 KINDS = ("blocks", "relates_to", "duplicates")
 WATCHED = ("ticket.", "comment.", "wiki.", "sticky_note.")
 WHO = st.sampled_from(DOORS)
-# An index into what there is; taken modulo.
+# An index into the existing objects, taken modulo.
 WHICH = st.integers(0, 50)
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1)
 LINE = TEXT.filter(lambda text: text.strip())
@@ -32,7 +32,7 @@ LINE = TEXT.filter(lambda text: text.strip())
 
 @dataclass
 class Ticket:
-    """A ticket as it should be."""
+    """The expected state of a ticket."""
 
     id: str
     title: str
@@ -44,7 +44,7 @@ class Ticket:
 
 @dataclass
 class WikiPage:
-    """A page as it should be."""
+    """The expected state of a page."""
 
     id: str
     body: str
@@ -53,7 +53,7 @@ class WikiPage:
 
 
 class Machine(RuleBasedStateMachine):
-    """The model, and each operation beside what it should do."""
+    """The model, and for each operation the expected effect."""
 
     database = None
 
@@ -74,7 +74,7 @@ class Machine(RuleBasedStateMachine):
         return self.tickets[which % len(self.tickets)]
 
     def is_gone(self, ticket, done):
-        """Whether the ticket is deleted, as the refusal must say."""
+        """Return whether the ticket is deleted, which the refusal must report."""
         if ticket.is_deleted:
             assert done.refusal == GONE
         else:
@@ -160,7 +160,7 @@ class Machine(RuleBasedStateMachine):
             self.relations[edge] = done.answer["id"]
 
     def reaches(self, start, end):
-        """Whether a path of blocks leads from one to the other."""
+        """Return whether a path of ``blocks`` relations leads from one to the other."""
         seen, ahead = set(), [start]
         while ahead:
             here = ahead.pop()
@@ -181,7 +181,7 @@ class Machine(RuleBasedStateMachine):
             self.tell(done, "ticket.relation_removed")
             del self.relations[edge]
         elif not ticket.is_deleted:
-            # The other end is deleted, and so the relation is not there.
+            # The other end is deleted, so the relation does not exist for callers.
             other = next(one for one in self.tickets if one.id == edge[3 - from_end])
             assert (done.code, other.is_deleted) == ("resource.not_found", True)
 
@@ -238,7 +238,7 @@ class Machine(RuleBasedStateMachine):
         self.tickets.append(Ticket(done.answer["id"], done.answer["title"], self.states[0]))
 
     def teardown(self):
-        """The whole state, and every event in its order."""
+        """Compare the whole state, and every event in order."""
         ada, project = self.doors.cast.ada, self.doors.project
         listed = {row["id"]: row for row in walk(ada, f"/projects/{project}/tickets", 200)}
         live = [ticket for ticket in self.tickets if not ticket.is_deleted]
@@ -261,7 +261,7 @@ class Machine(RuleBasedStateMachine):
         assert [one for one in told if one.startswith(WATCHED)] == self.told
 
     def ends(self, ticket):
-        """The relations of a ticket whose other end is alive."""
+        """Return the relations of a ticket whose other end is not deleted."""
         deleted = {one.id for one in self.tickets if one.is_deleted}
         return {
             identifier

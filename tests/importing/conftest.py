@@ -19,7 +19,7 @@ PAGE = {"Accept": "text/html"}
 
 @pytest.fixture
 def run(app, cast, tmp_path):
-    """Import files into OPEN as ada; the report, or the whole result for another exit code."""
+    """Import files into OPEN as ada; return the report, or the output if there is no report."""
 
     def importing(*contents: str | bytes, options=(), code=0, text=None) -> Any:
         names = []
@@ -40,7 +40,7 @@ def run(app, cast, tmp_path):
 
 @pytest.fixture
 def imported(app, cast):
-    """Import issues into OPEN as ada; the report."""
+    """Import issues into OPEN as ada; return the report."""
 
     def importing(*issues, write=run_write, supply=None):
         actor = Actor(kind=ActorKind.HUMAN, user_id=cast.ada.user_id, username="ada")
@@ -55,7 +55,7 @@ def imported(app, cast):
 
 @pytest.fixture
 def tickets(cast):
-    """All tickets of OPEN by title."""
+    """Return all tickets of OPEN, by title."""
 
     def listed():
         rows = walk(cast.ada, f"/projects/{cast.open_project}/tickets", 200)
@@ -66,7 +66,7 @@ def tickets(cast):
 
 @pytest.fixture
 def send(cast):
-    """Send the form of imports as Ada; the answer."""
+    """Submit the import form, by default as ada; return the response."""
 
     def sent(*files, htmx=False, by=None, status=200, path="/import", **form):
         given = {"project": "OPEN", "do": "try", "webhooks": "on", **form}
@@ -94,7 +94,7 @@ def send(cast):
 
 @pytest.fixture
 def waits(monkeypatch):
-    """The seconds that imports would have slept; they do not."""
+    """Record the seconds that imports would sleep, without sleeping."""
     slept: list[float] = []
     monkeypatch.setattr(client.Waits, "sleep", staticmethod(slept.append))
     return slept
@@ -102,9 +102,9 @@ def waits(monkeypatch):
 
 @pytest.fixture
 def move(app, cast, monkeypatch, tmp_path, waits):
-    """Import from a tracker into OPEN as ada; the report, or the output for another exit code.
+    """Import from a tracker into OPEN as ada; return the report, or the output if it must fail.
 
-    Downloads are in the test's own folder ``imports``.
+    Downloads go to the test's own folder ``imports``.
     """
     monkeypatch.setattr(download_file, "FOLDER", str(tmp_path / "imports"))
     for name in ("GITHUB_TOKEN", "GITLAB_TOKEN", "JIRA_TOKEN", "LINEAR_API_KEY"):

@@ -1,4 +1,4 @@
-"""GitHub's REST API, as far as an import asks it."""
+"""The part of GitHub's REST API that imports use."""
 
 import re
 from typing import Any
@@ -14,7 +14,7 @@ def person(login: str | None) -> dict[str, Any] | None:
 
 
 class GitHubServer(TrackerServer):
-    """One repository, octo/lamp, of the given issues, comments and events."""
+    """One repository, octo/lamp, with the given issues, comments and events."""
 
     def __init__(self, token: str = "") -> None:
         self.token = token
@@ -73,7 +73,7 @@ class GitHubServer(TrackerServer):
         )
 
     def event(self, number: int, kind: str, at: str, **fields: Any) -> None:
-        """Add an event of an issue."""
+        """Add an event to an issue."""
         issue = next(one for one in self.issues if one["number"] == number)
         self.events.append(
             {

@@ -1,4 +1,4 @@
-"""GitLab's REST API, as far as an import asks it."""
+"""The part of GitLab's REST API that imports use."""
 
 import re
 from collections import defaultdict

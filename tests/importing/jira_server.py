@@ -1,4 +1,4 @@
-"""Jira's REST API of Cloud and Data Center, as far as an import asks it."""
+"""The part of Jira's REST API, of Cloud and Data Center, that imports use."""
 
 import base64
 import re
@@ -24,7 +24,7 @@ def person(name: str) -> dict[str, Any]:
 
 
 def document(*texts: str) -> dict[str, Any]:
-    """Paragraphs in the Atlassian Document Format."""
+    """Return a document of paragraphs in the Atlassian Document Format."""
     return {
         "type": "doc",
         "version": 1,
@@ -35,7 +35,7 @@ def document(*texts: str) -> dict[str, Any]:
 
 
 class JiraServer(TrackerServer):
-    """One project, LAMP; ``page`` issues at a time, and ``shown`` comments and changes of each."""
+    """One project, LAMP; ``page`` issues at a time, with ``shown`` comments and changes each."""
 
     def __init__(self, *, is_cloud: bool) -> None:
         self.is_cloud = is_cloud

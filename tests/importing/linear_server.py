@@ -1,4 +1,4 @@
-"""Linear's GraphQL API, as far as an import asks it."""
+"""The part of Linear's GraphQL API that imports use."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ def listed(rows: list[Any], *, more: bool = False) -> dict[str, Any]:
 
 
 class LinearServer(TrackerServer):
-    """One team, LMP, of a workspace; ``page`` rows at a time."""
+    """One team, LMP, of a workspace; returns ``page`` rows at a time."""
 
     def __init__(self) -> None:
         self.page = 40

@@ -1,4 +1,4 @@
-"""What an import made of a ticket, as REST tells it."""
+"""Read imported tickets over REST."""
 
 from tests.support.story import ok
 

@@ -1,4 +1,4 @@
-"""Issues are written many at a time: what a refusal or a collision leaves, and what it costs."""
+"""Issues are written in batches: the effects of a refusal or a collision, and the cost."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""``flask import-issues`` of any CSV: mapping, guesses, dry run, and what is refused."""
+"""``flask import-issues`` with any CSV: mapping, guesses, dry run, and refusals."""
 
 from sqlalchemy import func, select
 
@@ -36,7 +36,7 @@ def test_csv_by_a_mapping(run, tickets):
         "In progress",
         "ada",
     )
-    # What cannot be read is kept as it was, and told.
+    # Unreadable values are kept verbatim, and reported.
     assert "created 32.13.2024" in found["Nameless"]["body"]
     assert {note["issue"]: note["reason"] for note in report["notes"]}["line 5"] == "no title"
     assert run(CSV, options=OPTIONS)["made"] == {}
@@ -70,7 +70,7 @@ def test_columns_are_asked_for_or_guessed(run, tickets, tmp_path):
 
 
 def test_a_column_is_understood_however_it_is_typed(run, tickets):
-    # No title is asked for again; what has no column is passed over by Enter.
+    # A missing title is asked for again; Enter skips fields without a column.
     said = run(
         "Nr,Aufgabe\n1,Asked",
         options=["--ask", "--dry-run"],
@@ -78,7 +78,7 @@ def test_a_column_is_understood_however_it_is_typed(run, tickets):
     )
     assert "line 2: 1: ticket: story  Backlog  medium  Asked" in said
     assert "Error: Unknown column: -." in said
-    # Two that differ in case alone are told apart.
+    # Columns that differ only in case are distinguished.
     run("title,Title\nSmall,Large", options=["--ask"], text="Title\n" + "\n" * 20)
     assert set(tickets()) == {"Large"}
 
@@ -149,7 +149,7 @@ def test_the_columns_of_well_known_trackers_are_guessed(run, tickets):
     assert found["Linear"]["created_at"] == "2025-07-01T08:00:00.000Z"
     assert found["Below"]["parent"]["title"] == "Asana"
     assert "created by zed" in found["GitLab"]["body"]
-    # The one shows how the other is meant.
+    # The unambiguous date shows how to read the other one.
     assert found["Redmine"]["created_at"] == "2025-06-21T16:14:00.000Z"
     assert found["Later"]["created_at"] == "2025-06-07T16:05:00.000Z"
 
@@ -169,7 +169,7 @@ def test_states_are_known_however_they_are_written(run, tickets):
         options=["--no-ask"],
     )
     assert report["notes"] == []
-    # Without a text there is nothing to set apart.
+    # An empty body needs no separator.
     assert tickets()["One"]["body"].startswith("Imported from ")
     assert {title: row["state"]["name"] for title, row in tickets().items()} == {
         "One": "To do",

@@ -1,4 +1,4 @@
-"""Files that texts of other trackers name: found by their addresses, and shown from here."""
+"""Files linked in texts of other trackers: recognized by their addresses, and served from here."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Markdown from elsewhere: comments of HTML are removed, and code stays as it is."""
+"""Markdown from elsewhere: HTML comments are removed, and code is unchanged."""
 
 import time
 
@@ -19,21 +19,21 @@ from app.importing.foreign_markdown import without_comments
         ("````\n```\n<!-- a -->\n```\n````", None),
         ("~~~\n<!-- a -->", None),
         ("- a\n\n\t<!-- b -->\n    <!-- c -->", None),
-        # What has no end stays in sight.
+        # An unclosed comment stays visible.
         ("a <!-- b\n\nc", None),
-        # Within a line one begins that ends in the same paragraph.
+        # A comment that begins within a line must end in the same paragraph.
         ("a <!-- b\n\nc `-->` d", None),
         ("a <!-- b\n# c\n\n<!-- d\n\ne --> f", "a <!-- b\n# c\n\n f"),
         ("a <!-- b\nc --> d", "a  d"),
         ("- <!-- a\n\n  b -->c", "- c"),
         ("a `b\n<!-- c -->` d", "a `b\n` d"),
-        # A span of code ends with the paragraph at the latest.
+        # A code span ends with its paragraph at the latest.
         ("a `b <!-- c -->\nd` <!-- e -->", "a `b <!-- c -->\nd` "),
         ("a ```b\n`c <!-- d -->``` <!-- e -->", "a ```b\n`c <!-- d -->``` "),
         ("a `b\n \n<!-- c --> d`", "a `b\n \n d`"),
         ("- a `b\n- <!-- c --> d`", "- a `b\n-  d`"),
         ("\\<!-- a --> \\\\<!-- b --> \\`<!-- c -->`", "\\<!-- a --> \\\\ \\``"),
-        # A fence begins a line, also one of a list or quote, and ends as it began.
+        # A fence begins a line, also in a list or quote, and is closed by the same characters.
         ("a ~~~ or ``` b <!-- c -->\n\n<!-- d --> ```", "a ~~~ or ``` b \n\n ```"),
         (
             "   ~~~\n<!-- a -->\n``` ~~~\n  ~~~~\n<!-- b -->",

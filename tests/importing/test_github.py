@@ -1,4 +1,4 @@
-"""``flask import-issues`` of what GitHub returns over REST and its command line."""
+"""``flask import-issues`` with the output of GitHub's REST API and command line."""
 
 import json
 
@@ -79,7 +79,7 @@ def test_github_as_its_rest_api_returns_it(cast, run, tickets):
     second = github_issue(2, user={"login": "Ada"}, parent_issue_url=f"{REPO}/issues/3")
     third = github_issue(3, milestone=MILESTONE, type={"name": "Bug"})
     pull = github_issue(4, pull_request={"url": f"{REPO}/pulls/4"})
-    # As `gh api --paginate` writes them: one page after another; and the comments in a second file.
+    # As `gh api --paginate` writes them: pages in sequence; the comments are in a second file.
     pages = json.dumps([first, second], indent=2) + "\n" + json.dumps([third, pull])
     said = json.dumps([[github_comment(1, "Same here")], [github_comment(2, "")]])
     report = run(pages, said)
@@ -106,7 +106,7 @@ def test_github_as_its_rest_api_returns_it(cast, run, tickets):
     epic = found["v1.0"]
     assert (epic["type"], epic["due_date"]) == ("epic", "2024-06-01")
     assert found["Issue 2"]["parent"]["title"] == "Issue 3"
-    # Whoever is a user here is one there as well.
+    # A GitHub user is mapped to the user here who has the same name.
     assert found["Issue 2"]["reporter"]["username"] == "ada"
     assert "created by" not in found["Issue 2"]["body"]
     reasons = {note["reason"] for note in report["notes"]}

@@ -1,4 +1,4 @@
-"""What happened in another tracker: one comment, folded on the ticket's page."""
+"""The history from another tracker: one comment, collapsed on the ticket's page."""
 
 import pytest
 
@@ -61,7 +61,7 @@ def test_a_history_is_folded_on_the_page(cast, imported, tickets):
 
 
 def test_what_people_write_in_its_form_is_shown_as_they_wrote_it(cast, imported, tickets):
-    """On a ticket of their own and on an imported one, and where they edit what was imported."""
+    """On other tickets and on an imported one, and if they edit the imported text."""
     imported(Issue("a", "Old", comments=(IssueComment("", HISTORY, DAY),), created_at=0))
     old, new = tickets()["Old"], make_ticket(cast.ada, cast.open_project)
     (brought,) = comments(cast, old)

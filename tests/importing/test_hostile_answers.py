@@ -1,4 +1,4 @@
-"""What trackers answer is read whatever is in it: no value of another type ends an import."""
+"""Tracker responses are read whatever they contain: no value of a wrong type ends an import."""
 
 import copy
 
@@ -20,7 +20,7 @@ JUNK = (None, 0, -(10**17), True, "x", "\x00 \n", [], [0], {}, {"name": []}, [[[
 
 
 class Answers:
-    """Answers any address with what the first of ``bodies`` that is named in it holds."""
+    """Responds to an address with the first of ``bodies`` whose name it contains."""
 
     base = "https://tracker.example"
 
@@ -155,7 +155,7 @@ def a_linear():
 
 
 def places(value, path=()):
-    """The path of every value in a value."""
+    """Yield the path of every value nested in a value."""
     yield path
     if isinstance(value, dict | list):
         for name, part in value.items() if isinstance(value, dict) else enumerate(value):
@@ -202,7 +202,7 @@ def test_no_value_of_another_type_ends_an_import(tmp_path, example):
         try:
             read(tmp_path, changed, make)
         except TrackerError:
-            # Only an answer that is no list at all may end it.
+            # Only a response that is no list at all may end it.
             assert len(path) <= 3, (name, path, junk)
         except Exception as error:
             raise AssertionError((name, path, junk)) from error

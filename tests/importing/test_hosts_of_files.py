@@ -1,4 +1,4 @@
-"""From where files of issues are downloaded, how they are asked, and when that ends a run."""
+"""Where issue files are downloaded from, how they are requested, and what ends a run."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ GONE = "HTTP 404; only a run with --fresh asks for it again"
 
 @pytest.fixture
 def away(app, waits, tmp_path):
-    """Fetch a file from a host of files, over TLS: its server, that of a redirect, and how."""
+    """Yield a function that fetches files; the tracker, and two TLS servers of files."""
     authority, chain = make_authority(tmp_path)
     servers = [TrackerServer(lambda _server, _asked: Reply({}, 404)) for _ in range(3)]
     own, host, other = servers
@@ -60,20 +60,20 @@ def test_where_a_token_goes_and_what_is_followed(away, waits):
     assert tokens(host) == [None]
     opened = [one.readlink().name for one in Path("/dev/fd").iterdir() if one.is_symlink()]
     assert not [name for name in opened if name.startswith("imported-")]
-    # To another origin a redirect goes without the token, also from the tracker itself.
+    # A redirect to another origin is followed without the token, even from the tracker itself.
     other.files["/g"] = Reply(raw=b"light")
     moved = Reply(None, 302, {"Location": f"{other_url}/g?signed=1"})
     host.files["/f"] = own.files["/f"] = moved
     assert fetch(f"{host_url}/f") == fetch(f"{own.url}/f") == [b"light"]
     assert tokens(other) == [None, None]
-    # What may be read by everybody, but not with this token.
+    # Readable by everybody, but not with this token.
     host.files["/f"] = Reply({}, 403)
     assert fetch(f"{host_url}/f") == ["file not imported: HTTP 403"]
     host.asked.clear()
     host.faults.extend([Reply({}, 404), Reply(raw=b"public")])
     assert fetch(f"{host_url}/f") == [b"public"]
     assert tokens(host) == ["s3cret", None]
-    # What is gone for the holder of the token is gone; without it, what is private always is.
+    # A file missing with the token is missing; without it, private files always look missing.
     for first, then, reason in ((401, 404, "HTTP 401"), (403, 410, "HTTP 403"), (404, 403, GONE)):
         host.faults.extend([Reply({}, first), Reply({}, then)])
         assert fetch(f"{host_url}/f") == [f"file not imported: {reason}"]
@@ -119,7 +119,7 @@ def test_a_host_that_fails_again_and_again_ends_the_import(away, fault):
         assert len(fetch(*few)) == 4
         with pytest.raises(TrackerError, match=r"Files of localhost .* With --no-files"):
             fetch(*many)
-    # What would not be had by another run either.
+    # Failures that another run would only repeat.
     host.files |= {f"/{number}": Reply(None, 302, {"Location": "https://["}) for number in range(9)}
     assert len(fetch(*many)) == 9
 
@@ -144,7 +144,7 @@ def test_files_that_cannot_be_had_hide_none(app, away, monkeypatch):
         "more than 2 files; run the same command again for more",
     ]
     assert list(app.config["SETTINGS"].incoming_dir.iterdir()) == []
-    # A run asks for some of many, and no run for the same ones always.
+    # Each run requests only some of many files, and not always the same ones.
     monkeypatch.setattr(file_downloads, "MAX_ATTEMPTS", 4)
     many = [f"{own.url}/page?{number}" for number in range(5)]
     for _ in range(99):

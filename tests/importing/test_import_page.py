@@ -1,4 +1,4 @@
-"""/import: a try, the import itself, and what a person can send wrong."""
+"""/import: a trial run, the import itself, and invalid submissions."""
 
 import csv
 import html
@@ -40,7 +40,7 @@ def test_a_try_says_what_would_become_of_each_row_and_writes_nothing(cast, send)
     assert "2 stories" in words(page)
     assert "1 assignee is not a user here such as “Jane Roe” in 1" in words(page)
     assert "line 3 2 New ticket Small" in words(page)
-    # Without a script the browser has forgotten the file.
+    # Without a script the browser forgets the file.
     assert "Select the file again" in page
     assert titles(cast) == []
     assert 'formaction="/import/report"' in page
@@ -94,7 +94,7 @@ def test_an_import_of_several_requests_is_rewound(cast, send, monkeypatch):
     assert (answer["back"], answer["kept"], answer["beyond"]) == (13, 0, None)
     assert titles(cast) == ["By hand"]
     assert ok(cast.ada.get(f"/projects/{cast.open_project}/labels"))["data"] == []
-    # Of nobody else.
+    # Nobody else can rewind it.
     theirs = cast.bo.client.post("/rewind/step", data=MultiDict(sent)).get_json()
     assert theirs["events"] == 0
 
@@ -156,7 +156,7 @@ def test_with_a_script_an_import_runs_to_its_end_by_itself(cast, send, monkeypat
     assert shown == sorted(shown)
     assert 0 < shown[0] < shown[-1] < 1
     assert len(titles(cast)) == 20
-    # The last page tells of all of it, not of what its own request made.
+    # The last page reports the whole import, not only what its own request created.
     assert "20 stories" in words(page)
     assert "19 relations (blocks)" in words(page)
     assert "20 assignee is not a user here" in words(page)

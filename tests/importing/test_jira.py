@@ -1,4 +1,4 @@
-"""``flask import-issues`` of what Jira exports as CSV."""
+"""``flask import-issues`` with CSV exports from Jira."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Files of issues in other trackers: which are brought along, from where, and what texts become."""
+"""Files of issues in other trackers: which are imported, from where, and how texts change."""
 
 from contextlib import contextmanager
 from dataclasses import replace
@@ -108,7 +108,7 @@ def test_files_come_along_with_their_issues(app, cast, gitlab, run, tickets, cha
     assert lamp["last_activity_at"] == "2024-03-02T10:00:00.000Z"
     assert cast.ada.get(f"/files/{log['id']}").data == b"dark"
     assert list(app.config["SETTINGS"].incoming_dir.iterdir()) == []
-    # What is gone is reported once, and only asked for again if one says so.
+    # A missing file is reported once, and requested again only on demand.
     gitlab.asked.clear()
     again = run()
     assert (again["made"], len(again["notes"])) == ({}, 4)
@@ -140,7 +140,7 @@ def test_files_can_be_left_out_or_find_no_room(app, cast, gitlab, run, tickets, 
     for ticket in tickets().values():
         assert ticket["body"].startswith(f"[log]({address})")
         assert files(cast, ticket) == []
-    # A later run brings what is missing, once, and leaves alone what people did since.
+    # A later run adds what is missing, once, and keeps what people changed meanwhile.
     changed(files_quota=used + 10_000)
     one, two = (tickets()[title] for title in ("One", "Two"))
     ok(cast.ada.post(f"/tickets/{one['id']}/comments", {"body": f"See {address}"}), 201)
@@ -160,7 +160,7 @@ def test_files_can_be_left_out_or_find_no_room(app, cast, gitlab, run, tickets, 
 
 
 class Supply:
-    """Has a small text for each file of the issues."""
+    """Supplies a small text for each file of the issues."""
 
     def __init__(self, app):
         self.settings = app.config["SETTINGS"]
@@ -211,13 +211,13 @@ def test_late_files_replace_links_and_refuse_no_issue(app, cast, imported, ticke
     [log], [other], [comment] = files(cast, one), files(cast, two), comments(cast, two)
     assert (log["comment_id"], other["comment_id"]) == (None, comment["id"])
     assert f"/files/{other['id']}" in comment["body"]
-    # Bots are told of the files, not of texts and links that only show them.
+    # Bots get news of the files, not of texts and links that only show them.
     told = [row["what"] for row in smith.call("get_self")["news"]]
     assert told == ["added the file log.txt"] * 2
     unread = smith.call("add_comment", ticket=two["display_id"], body="Seen")["unread"]
     assert [row["what"] for row in unread] == told[:1]
     assert tickets()["Long"]["body"] == full
-    # Comments are locked before their ticket, as by whoever edits one.
+    # Comments are locked before their ticket, as when somebody edits one.
     with app.app_context():
         locked = [
             "comments" if "FROM comments" in statement else "tickets"
@@ -254,7 +254,7 @@ def test_many_files_are_stored_in_portions(app, gitlab, run, monkeypatch):
     with statements(app) as seen:
         assert run()["made"] == {"stories": 5, "files": 11}
     assert portions == [[2, 0, 2], [6], [1]]
-    # Once for each issue that has files.
+    # Once per issue that has files.
     assert len([one for one in seen if "sum(file_contents.size)" in one]) == 4
 
 
@@ -278,7 +278,7 @@ def test_it_goes_on_where_files_cannot_be_had(cast, gitlab, run, tickets, monkey
     assert "     4 stories" in output
     for iid in (2, *range(5, 13)):
         gitlab.files[f"{UPLOADS}/{iid}.txt"] = Reply(raw=b"light" * iid)
-    # Also the file that could not be had before.
+    # Including the file that was unavailable before.
     assert run()["made"] == {"stories": 8, "files": 9}
     gitlab.issue(
         13,

@@ -1,4 +1,4 @@
-"""``flask import github`` against a server that answers as GitHub does."""
+"""``flask import github`` against a server that responds like GitHub."""
 
 import time
 
@@ -129,7 +129,7 @@ def test_it_goes_on_where_it_was_stopped(tmp_path, github, run, tickets):
     github.faults.extend([None, *[Reply({}, 500)] * 6])
     assert "Run the same command again" in run(code=1)
     (download,) = (tmp_path / "imports").glob("*.jsonl")
-    # As if it had been killed while it wrote a page.
+    # As if it was killed while writing a page.
     with download.open("ab") as file:
         file.write(b'{"step": "issues", "items": [{"numb')
     github.asked.clear()

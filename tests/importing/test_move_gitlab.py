@@ -1,4 +1,4 @@
-"""``flask import gitlab`` against a server that answers as GitLab does."""
+"""``flask import gitlab`` against a server that responds like GitLab."""
 
 import pytest
 
@@ -124,7 +124,7 @@ def test_a_download_is_of_one_source(app, cast, gitlab, run, tickets):
     gitlab.issue(1, title="Of the lamp")
     desk = gitlab.issues[0] | {"id": 1, "title": "Of the desk", "references": {"full": "a/desk#1"}}
     gitlab.files["/api/v4/projects/group%2Fteam%2Fdesk/issues"] = Reply([desk])
-    # As versions kept it that put the project here in place of the one there.
+    # Older versions recorded the project here instead of the one there.
     older = {"tracker": "gitlab", "url": gitlab.url, "project": cast.open_project}
     settings = app.config["SETTINGS"]
     kept = DownloadFile(settings.instance_dir, older | {"since": None, "history": True})

@@ -1,4 +1,4 @@
-"""``flask import jira`` against servers that answer as Jira Cloud and Data Center do."""
+"""``flask import jira`` against servers that respond like Jira Cloud and Data Center."""
 
 import pytest
 

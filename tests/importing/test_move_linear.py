@@ -1,4 +1,4 @@
-"""``flask import linear`` against a server that answers as Linear does."""
+"""``flask import linear`` against a server that responds like Linear."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Requests to other trackers: what is retried, what is refused, and where a token goes."""
+"""Requests to other trackers: what is retried or refused, and where a token is sent."""
 
 import gzip
 

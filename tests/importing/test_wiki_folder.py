@@ -57,7 +57,7 @@ def test_titles_slugs_and_links(cast: Cast, app, tmp_path: Path) -> None:
     output = run(app, tmp_path)
     found = pages(cast)
     assert set(found) == {"index", "guide-set-up", "guide-go-on", "named", "long"}
-    # Nor is a heading lost of which the title could not take all.
+    # A heading that is too long for the title also stays in the body.
     assert found["long"]["body"].startswith(f"# {long.strip()}")
     assert found["index"]["title"] == "Start here"
     assert found["index"]["body"] == "See [[guide-set-up|set up]]."
@@ -69,7 +69,7 @@ def test_titles_slugs_and_links(cast: Cast, app, tmp_path: Path) -> None:
     )
     assert found["guide-go-on"]["title"] == "go-on"
     assert found["guide-go-on"]["body"] == "No heading. [[guide-set-up|up]]"
-    # A first heading that says the title is not shown twice; another one stays.
+    # A first heading that repeats the title is removed; any other stays.
     assert found["named"]["body"] == "# Otherwise\n\n# Named\n"
     assert "5 pages created" in output
     assert "guide/set-up: links to a missing file (nope.md)" in output
@@ -101,7 +101,7 @@ def test_what_cannot_be_read_is_told(cast: Cast, app, tmp_path: Path) -> None:
 def test_the_real_pages(cast: Cast, app) -> None:
     output = run(app, REAL)
     assert "72 pages created" in output
-    # The export holds part of the documentation: what is told to be missing is missing.
+    # The export contains only part of the documentation: files reported missing are missing.
     missing = re.findall(r"missing file \(\./(.+)\)", output)
     assert missing
     assert not [name for name in missing if (REAL / f"cli-reference--{name}").exists()]

@@ -1,4 +1,4 @@
-"""A local server that answers as the API of another tracker does, and fails as it does."""
+"""A local server that responds, and fails, like the API of another tracker."""
 
 import json
 import ssl
@@ -29,19 +29,19 @@ class Reply:
     body: Any = None
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
-    # Sent as it is, in place of JSON.
+    # Sent verbatim instead of JSON.
     raw: bytes | None = None
-    # The length that is announced, if not that of the content.
+    # The announced length, if it differs from that of the content.
     announced: int | None = None
 
 
 class TrackerServer:
-    """Serves ``answer``; replies in ``faults`` go out first, one for each request."""
+    """Serves ``answer``; replies in ``faults`` are sent first, one per request."""
 
     def __init__(self, answer: Callable[["TrackerServer", Asked], Reply]) -> None:
         self.asked: list[Asked] = []
         self.faults: deque[Reply | None] = deque()
-        # By their paths; these come before ``answer``.
+        # By path; they take precedence over ``answer``.
         self.files: dict[str, Reply] = {}
         server = self
 
@@ -51,7 +51,7 @@ class TrackerServer:
             wbufsize = -1
 
             def handle(self) -> None:
-                # A client may be killed.
+                # The client may be killed.
                 with suppress(ConnectionError):
                     super().handle()
 
@@ -87,13 +87,13 @@ class TrackerServer:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_port}"
-        # What it calls itself.
+        # The URL that it uses for itself.
         self.own_url = self.url
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
         self._thread.start()
 
     def serve_tls(self, chain: Path) -> None:
-        """From now on serve https, with this certificate and key."""
+        """Serve HTTPS from this call on, with this certificate and key."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(chain)
         self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
@@ -110,7 +110,7 @@ class TrackerServer:
 def linked_page(
     server: TrackerServer, asked: Asked, rows: list[Any], *, default_size: int = 30
 ) -> Reply:
-    """A page by number, with the ``Link`` header of GitHub and GitLab."""
+    """Return a numbered page, with the ``Link`` header of GitHub and GitLab."""
     size = int(asked.query.get("per_page", default_size))
     number = int(asked.query.get("page", 1))
     chosen = rows[(number - 1) * size : number * size]

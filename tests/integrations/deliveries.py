@@ -1,4 +1,4 @@
-"""Payloads of code hosts as each publishes them, cut to what is read; and how each signs."""
+"""Payloads in the published format of each code host, reduced to what is read; and signing."""
 
 import hashlib
 import hmac
@@ -29,7 +29,7 @@ def at(second: int) -> str:
 
 
 def pull_request(forge: str, second: int = 0, **given: Any) -> tuple[str, dict[str, Any]]:
-    """The event and payload about pull request 5."""
+    """Return the event and payload about pull request 5."""
     action = given.get("action", "opened")
     state = given.get("state", "open")
     title, body = given.get("title", "Mend the lamp"), given.get("body", "")
@@ -76,7 +76,7 @@ def pull_request(forge: str, second: int = 0, **given: Any) -> tuple[str, dict[s
 
 
 def push(forge: str, branch: str, *messages: str) -> tuple[str, dict[str, Any]]:
-    """The event and payload of a push of these commits."""
+    """Return the event and payload of a push of these commits."""
     commits = [
         {
             "id": hashlib.sha256(message.encode()).hexdigest()[:40],
@@ -95,7 +95,7 @@ def push(forge: str, branch: str, *messages: str) -> tuple[str, dict[str, Any]]:
 
 
 def checked(forge: str, second: int, word: str, run: int = 1) -> tuple[str, dict[str, Any]]:
-    """The event and payload of a result: ``success``, ``failure`` or ``pending``."""
+    """Return the event and payload of a check result: ``success``, ``failure`` or ``pending``."""
     if forge == "gitlab":
         status = {"failure": "failed", "pending": "running"}.get(word, word)
         attributes = {"id": run, "sha": SHA, "status": status, "finished_at": at(second)}
@@ -124,7 +124,7 @@ def checked(forge: str, second: int, word: str, run: int = 1) -> tuple[str, dict
 
 
 def signed(forge: str, event: str, body: bytes, secret: str = SECRET) -> dict[str, str]:
-    """The headers of a delivery."""
+    """Return the headers of a delivery."""
     digest = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
     delivery = f"delivery-{next(_numbers)}"
     return {
@@ -141,7 +141,7 @@ def signed(forge: str, event: str, body: bytes, secret: str = SECRET) -> dict[st
 
 @dataclass
 class Connected:
-    """A code host that is connected, with the projects OPEN and FENCED unless told otherwise."""
+    """A connected code host, with the projects OPEN and FENCED by default."""
 
     cast: Cast
     forge: str = "github"
@@ -176,7 +176,7 @@ class Connected:
         return answer
 
     def deliver(self, news: tuple[str, dict[str, Any]]) -> str:
-        """Deliver, and what was done."""
+        """Deliver; return the outcome."""
         outcome: str = ok(self.send(*news))["outcome"]
         return outcome
 

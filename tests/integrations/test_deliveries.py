@@ -1,4 +1,4 @@
-"""What code hosts deliver becomes links, states, checks and moves."""
+"""Deliveries from code hosts become links, states, checks and moves."""
 
 import pytest
 
@@ -75,7 +75,7 @@ def test_what_closes_unmerged_reopens_and_is_not_named_any_more(cast):
     assert at.state() == "Backlog"
     at.deliver(pull_request("github", 3, title="Mend it", action="reopened"))
     assert at.links()[0]["state"] == "open"
-    # What it no longer says that it fixes stays where it is.
+    # A ticket that it no longer claims to fix does not move.
     at.deliver(pull_request("github", 4, title="Mend it", action="closed", state="merged"))
     assert (at.links()[0]["state"], at.state()) == ("merged", "Backlog")
 
@@ -164,7 +164,7 @@ def test_the_bot_has_the_fences_of_any_bot(cast, app):
     ok(cast.ada.patch(bot, {"mode": "write", "is_active": False}))
     refused(at.send(*news), 403, "auth.forbidden", reason="bot_inactive")
     ok(cast.ada.patch(bot, {"is_active": True}))
-    # What was refused can be sent again.
+    # A refused delivery can be sent again.
     assert at.deliver(news) == "1 linked"
 
 

@@ -1,4 +1,4 @@
-"""The address where code hosts deliver: who is let in, and what hostile senders meet."""
+"""The address where code hosts deliver: who is accepted, and what hostile senders get."""
 
 import base64
 import hashlib
@@ -25,7 +25,7 @@ def _at(cast):
 
 
 def standard(body, secret, *, identifier="msg", moment=None, key=None):
-    """The headers with which GitLab signs."""
+    """Return the headers with which GitLab signs."""
     sent_at = str(moment if moment is not None else now_ms() // 1000)
     digest = hmac.new(key or secret.encode(), f"{identifier}.{sent_at}.".encode() + body, "sha256")
     return {
@@ -55,7 +55,7 @@ def test_a_wrong_secret_and_no_integration_are_answered_alike(cast, app, forge):
     for path in ("nothing", "%00", "x" * 300):
         answer = cast.nobody.client.post(f"/integrations/{path}/events", data=BODY, headers=wrong)
         assert answer.status_code == 404
-    # One event of a client network in a minute, as of wrong tokens of bots.
+    # One event per client network and minute, as for wrong bot tokens.
     assert len(events(app, event_type="auth.bot.failure")) == 1
 
 
@@ -73,7 +73,7 @@ def test_a_header_of_another_forge_proves_nothing(cast, at):
     assert gitlab.post(BODY, signed("github", "push", BODY)).status_code == 404
     assert at.post(BODY, signed("gitlab", "push", BODY)).status_code == 404
     assert at.post(BODY, signed("forgejo", "push", BODY)).status_code == 404
-    # A wrong signature is not rescued by the right one in another header.
+    # The right signature in another header does not make up for a wrong one.
     forgejo = Connected(cast, "forgejo")
     both = signed("gitea", "push", BODY) | {"X-Forgejo-Signature": "0" * 64}
     assert forgejo.post(BODY, both).status_code == 404
@@ -90,7 +90,7 @@ def test_the_signature_of_gitlab(cast):
         standard(body, SECRET) | {"webhook-id": "other"},
         standard(body, SECRET) | {"webhook-timestamp": "soon"},
         standard(body, SECRET) | {"webhook-timestamp": "\u0663"},
-        # The signature decides where there is one.
+        # If there is a signature, it decides.
         {**standard(body, "another secret"), "X-Gitlab-Token": SECRET},
     ):
         assert at.post(body, wrong).status_code == 404
@@ -170,7 +170,7 @@ def put(content, path, value):
 
 @pytest.mark.parametrize("forge", FORGES)
 def test_no_value_of_a_payload_breaks_anything(cast, forge):
-    """Each value in turn is replaced by each odd one, of every kind of event."""
+    """Each value in turn is replaced by each odd one, for every kind of event."""
     from tests.integrations.deliveries import checked, push
     from tests.support.sizes import every
 

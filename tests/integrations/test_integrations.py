@@ -53,7 +53,7 @@ def test_projects_and_moves_can_change(cast, app):
     changed = ok(cast.ada.patch(path, {"name": "Code", "project_ids": both, "on_merge": moves}))
     assert (changed["name"], changed["project_ids"]) == ("Code", both)
     assert sorted(changed["on_merge"], key=str) == sorted(moves, key=str)
-    # A project that is left out takes its move with it.
+    # Removing a project removes its move too.
     fewer = ok(cast.ada.patch(path, {"project_ids": [cast.open_project]}))
     assert fewer["on_merge"] == moves[:1]
     assert ok(cast.ada.patch(path, {})) == fewer
@@ -97,7 +97,7 @@ def test_what_is_old_is_swept(cast, app):
         models = (CodeDelivery, CodeChange, CodeCheck)
         return [session.scalar(select(func.count()).select_from(one)) for one in models]
 
-    # What is linked is kept, as its links are kept up to date.
+    # Linked changes are kept, since their links are still being updated.
     assert in_app(app, sweep) == [0, 1, 0]
     ok(cast.ada.delete(f"/integrations/{at.integration['id']}"), 204)
     assert in_app(app, sweep) == [0, 0, 0]

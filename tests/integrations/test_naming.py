@@ -1,4 +1,4 @@
-"""Which words of a text close a ticket: those of GitHub, each in any case."""
+"""The words that close a ticket: those of GitHub, in any case."""
 
 import pytest
 

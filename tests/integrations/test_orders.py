@@ -1,4 +1,4 @@
-"""Deliveries in any order, some of them twice, end in the same links and states."""
+"""Deliveries in any order, some repeated, lead to the same links and states."""
 
 import json
 import random
@@ -13,7 +13,7 @@ from tests.support.story import make_ticket, ok
 STORY = (
     {"second": 1, "body": "OPEN-1", "draft": True},
     {"second": 2, "body": "OPEN-1", "action": "ready_for_review"},
-    # Within the second of the one before.
+    # Within the same second as the previous one.
     {"second": 2, "body": "OPEN-1 and OPEN-2", "action": "edited", "title": "Mend both"},
     {"second": 3, "body": "Nothing", "action": "closed", "state": "closed"},
     {"second": 4, "body": "fixes OPEN-3", "action": "reopened"},
@@ -34,7 +34,7 @@ def told(forge):
 
 
 def result(cast, forge, order, number):
-    """The links and states after these deliveries, on tickets of their own."""
+    """Return the links and states after these deliveries, on a new project's tickets."""
     key = f"P{number}"
     project = ok(cast.ada.post("/projects", {"key": key, "name": key}), 201)["id"]
     at = Connected(cast, forge, project_ids=[project])
@@ -69,7 +69,7 @@ def test_any_order_ends_the_same(cast, forge):
 
 
 def test_all_of_them_at_once_end_the_same(cast):
-    """Real threads: each delivery twice, and none is lost or refused."""
+    """Real threads: each delivery is sent twice, and none is lost or refused."""
     at = Connected(cast)
     for _ in range(3):
         make_ticket(cast.ada, cast.open_project)

@@ -1,4 +1,4 @@
-"""The clock of a server process: it starts, sweeps by itself, and stops."""
+"""The scheduler of a server process: it starts, sweeps on its own, and stops."""
 
 import threading
 import time
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def soon(monkeypatch):
-    """The first sweeps within a second."""
+    """Run the first sweeps within a second."""
     monkeypatch.setattr(scheduler, "FIRST_SWEEP_SECONDS", 0.2)
 
 
@@ -61,7 +61,7 @@ def test_a_stop_is_quick_and_leaves_no_thread(app, cast, soon):
 
     def left():
         ours = set(threading.enumerate()) - before
-        # A sweep that is under way ends by itself, and must not write into the next test.
+        # Wait for a running sweep, so that it does not write into the next test.
         kinds = ("APS", "ThreadPoolExecutor")
         return [one for one in ours if one.name in threads or one.name.startswith(kinds)]
 
@@ -70,7 +70,7 @@ def test_a_stop_is_quick_and_leaves_no_thread(app, cast, soon):
 
 @pytest.fixture
 def clock(monkeypatch):
-    """A clock of the scheduler that a test sets: ``clock.ahead`` of the real one."""
+    """A scheduler clock that a test sets: ``clock.ahead`` of the real one."""
 
     class Clock(datetime):
         ahead = timedelta(0)
@@ -105,7 +105,7 @@ def test_a_clock_that_is_set_delays_no_job(app, clock, monkeypatch, steps):
         for step in steps:
             until(lambda: runs)
             clock.ahead = step
-            # A run may have been under way.
+            # A run may have been in progress.
             for _ in range(3):
                 runs.clear()
                 until(lambda: runs, seconds=5)

@@ -1,4 +1,4 @@
-"""What is past its time goes, in small batches, and nobody sweeps twice at once."""
+"""Expired rows are deleted in small batches, and no two sweeps run at once."""
 
 import json
 import threading

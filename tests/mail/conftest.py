@@ -1,4 +1,4 @@
-"""Fixtures of the tests of mail: a server in this process, and the application that uses it."""
+"""Fixtures for mail tests: a server in this process, and an application that uses it."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ SENDER = "Docket <docket@mail.example.org>"
 
 @pytest.fixture(scope="session")
 def authority(tmp_path_factory):
-    """A CA file, and the certificate and key of localhost under it."""
+    """Return a CA file, and a certificate with key for localhost."""
     return make_authority(tmp_path_factory.mktemp("mail"))
 
 
@@ -27,7 +27,7 @@ def mailbox():
 
 @pytest.fixture
 def using(app):
-    """A function that has the application send mail to an address of SMTP_URL."""
+    """Return a function that sets the SMTP_URL that the application sends mail to."""
     before = app.config["SETTINGS"]
 
     def run(smtp_url, **changes):
@@ -41,7 +41,7 @@ def using(app):
 
 @pytest.fixture
 def posting(app, mailbox, using):
-    """The application, which sends to ``mailbox``."""
+    """The application, set to send to ``mailbox``."""
     using(f"smtp://127.0.0.1:{mailbox.port}?starttls=off")
     return app
 
@@ -54,7 +54,7 @@ def admin(app):
 
 @pytest.fixture
 def deliver(app):
-    """Send all that is due; how many were claimed."""
+    """Send all mail that is due; return how many mails were claimed."""
 
     def run():
         total = 0

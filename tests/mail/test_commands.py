@@ -1,4 +1,4 @@
-"""``flask mail test`` says whether the server takes a message, ``doctor`` whether it could."""
+"""``flask mail test`` reports whether the server accepts a message, ``doctor`` whether it could."""
 
 from urllib.parse import quote
 

@@ -1,4 +1,4 @@
-"""Confirming an address: nothing else is sent there before, and the link proves it."""
+"""Confirming an address: before that it gets no other mail, and the link proves it."""
 
 import pytest
 from sqlalchemy import update
@@ -15,7 +15,7 @@ USERS = f"{API}/users"
 
 
 def link_in(mailbox, index=-1):
-    """The path of the link in a mail."""
+    """Return the path of the link in a mail."""
     return "/mail/confirm/" + mailbox.text(index).split("/mail/confirm/")[1].split()[0]
 
 
@@ -38,15 +38,15 @@ def test_the_link_asks_and_the_button_confirms(app, posting, admin, mailbox, gra
     assert asked.status_code == 200
     assert "Use grace@example.org for the account grace" in asked.text
     assert path.rsplit("/", 1)[1] not in asked.text
-    # Programs that look at links confirm nothing.
+    # Programs that prefetch links confirm nothing.
     assert not is_confirmed(admin, grace)
     assert stranger.post(path, headers=HTML).status_code == 200
     assert is_confirmed(admin, grace)
-    # Opened again, it asks for nothing.
+    # Opened again, it offers no button.
     used = stranger.get(path, headers=HTML)
     assert (used.status_code, "This link has already been used" in used.text) == (200, True)
     assert ("grace@example.org" in used.text, "<button" in used.text) == (True, False)
-    # A second click says the same, and nothing is written again.
+    # A second click shows the same, and nothing is written again.
     assert stranger.post(path, headers=HTML).status_code == 200
     payloads = [one.payload for one in events(app, "user.updated")]
     assert payloads == [{"email_confirmed": True}]
@@ -121,7 +121,7 @@ def test_one_asks_for_the_link_again_in_the_profile_but_not_for_ever(
     assert len(mailbox.received) == mailing.MAX_CONFIRMATIONS_PER_HOUR
     refused = browser.post("/profile/email/confirm", headers=HTML)
     assert refused.status_code == 429
-    # Nor by changing the address to and fro.
+    # Changing the address back and forth does not help either.
     for number in range(3):
         data = {"email": f"grace{number}@example.org"}
         assert browser.post("/profile/email", data=data, headers=HTML).status_code == 303

@@ -1,4 +1,4 @@
-"""What mails look like: headers that nobody can add to, both forms, threads."""
+"""The format of mails: headers safe from injection, both text forms, threads."""
 
 import email
 import email.policy

@@ -1,4 +1,4 @@
-"""Notices: what is unread goes out by mail, once, by each person's choice, and can be ended."""
+"""Notices: unread news is mailed once, as each person chooses, and can be turned off."""
 
 import re
 import threading
@@ -29,7 +29,7 @@ def person(caller):
 
 @pytest.fixture
 def choose(posting, cast):
-    """Confirm the address of a person and choose how often mail comes."""
+    """Confirm a person's address and choose how often they get mail."""
 
     def run(caller, frequency, zone="UTC"):
         address = f"{caller.username}@example.org"
@@ -43,7 +43,7 @@ def choose(posting, cast):
 
 @pytest.fixture
 def ticket(posting, cast, choose):
-    """A ticket of ada's that bo is assigned to, who gets messages."""
+    """A ticket of ada's, assigned to bo, who has chosen messages."""
     made = make_ticket(
         cast.ada, cast.open_project, "Fix the pump", assignee_user_id=cast.bo.user_id
     )
@@ -53,7 +53,7 @@ def ticket(posting, cast, choose):
 
 @pytest.fixture
 def collect(posting, monkeypatch):
-    """Look for notices so many minutes from now; how many were put down."""
+    """Collect notices as of ``minutes`` from now; return how many mails were queued."""
 
     def run(minutes):
         with monkeypatch.context() as patched:
@@ -97,7 +97,7 @@ def test_a_second_mail_tells_what_is_new_and_joins_the_thread(
     comment(cast.ada, ticket, "First")
     collect(11)
     deliver()
-    # As if the first mail told of what was there when it was written.
+    # As if the first mail covered everything up to when it was written.
     write(posting, update(NoticeChoice).values(noticed_until=now_ms()))
     write(posting, update(mails(posting)[0].__class__).values(until=now_ms()))
     comment(cast.ada, ticket, "Second")
@@ -180,7 +180,7 @@ def test_a_comment_that_was_deleted_or_edited_is_not_quoted(
 def test_ones_own_doing_and_the_time_before_are_no_news(posting, cast, ticket, collect):
     comment(cast.bo, ticket, "Mine")
     assert collect(11) == 0
-    # The assignment was before bo chose messages.
+    # The assignment happened before bo chose messages.
     assert collect(30) == 0
 
 
@@ -210,7 +210,7 @@ def test_the_daily_mail(posting, cast, choose, collect, deliver, mailbox):
     assert message["Subject"] == "Docket: updates on 2 tickets"
     for one in made:
         assert one["display_id"] in mailbox.text()
-    # Without news there is none.
+    # Without news there is no mail.
     assert collect(72 * 60) == 0
 
 
@@ -220,7 +220,7 @@ def test_the_daily_mail(posting, cast, choose, collect, deliver, mailbox):
         ("2026-11-25T07:59:00", "UTC", "2026-11-25T08:00:00"),
         ("2026-11-25T08:00:00", "UTC", "2026-11-26T08:00:00"),
         ("2026-11-25T08:00:00", "Asia/Tokyo", "2026-11-25T23:00:00"),
-        # The clocks change in between.
+        # Daylight saving time changes in between.
         ("2026-10-24T12:00:00", "Europe/Berlin", "2026-10-25T07:00:00"),
         ("2026-03-28T12:00:00", "Europe/Berlin", "2026-03-29T06:00:00"),
         ("2026-11-25T07:00:00", "No/Such", "2026-11-25T08:00:00"),
@@ -273,7 +273,7 @@ def frequency(app, caller):
 
 @pytest.fixture
 def mailed(posting, cast, ticket, collect, deliver, mailbox):
-    """The path in List-Unsubscribe of a mail to bo."""
+    """Return the path in List-Unsubscribe of a mail to bo."""
     comment(cast.ada, ticket, "Hello")
     collect(11)
     deliver()
@@ -283,7 +283,7 @@ def mailed(posting, cast, ticket, collect, deliver, mailbox):
 def test_one_click_ends_them_without_a_login(posting, cast, mailed, mailbox):
     assert mailbox.received[0]["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
     stranger = posting.test_client()
-    # Looking ends nothing.
+    # Opening the page does not unsubscribe.
     shown = stranger.get(mailed, headers=HTML)
     assert "bo@example.org" in shown.text
     assert frequency(posting, cast.bo) == "messages"
@@ -291,7 +291,7 @@ def test_one_click_ends_them_without_a_login(posting, cast, mailed, mailbox):
     assert done.status_code == 200
     assert frequency(posting, cast.bo) == "off"
     assert stranger.post(mailed).status_code == 200
-    # It gives nothing else.
+    # The link gives access to nothing else.
     assert stranger.get("/profile/mail", headers=HTML).status_code != 200
 
 
@@ -355,7 +355,7 @@ def test_a_clock_that_was_ahead_loses_no_notice(posting, cast, ticket, choose, c
     collect(days * DAY_MS // MINUTE_MS + 11)
     comment(cast.ada, ticket, "And now?")
     comment(cast.bo, ticket, "Soon, @ada")
-    # The mail of the day comes at once, as nobody knows when it was due; both may tell twice.
+    # The daily mail is sent at once, as its due time is unknown; both may repeat news.
     assert collect(11) == 2
     assert collect(12) == 0
 
@@ -365,7 +365,7 @@ def test_the_choice_is_made_over_rest(cast):
     assert ok(cast.bo.get(path)) == {"frequency": "off", "zone": "UTC"}
     chosen = {"frequency": "daily", "zone": "Europe/Berlin"}
     assert ok(cast.bo.patch(path, chosen)) == chosen
-    # What is left out stays.
+    # Omitted fields are unchanged.
     assert ok(cast.bo.patch(path, {"frequency": "messages"})) == chosen | {"frequency": "messages"}
     assert ok(cast.bo.patch(path, {"zone": ""})) == {"frequency": "messages", "zone": "UTC"}
     for body in ({"frequency": "hourly"}, {"zone": "Mars"}, {"zone": "../etc"}, {"zone": None}):

@@ -1,4 +1,4 @@
-"""The outbox: mail waits in the transaction that causes it, and arrives at least once."""
+"""The outbox: mail is queued in the transaction that causes it, and arrives at least once."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -101,7 +101,7 @@ def test_a_process_that_dies_leaves_it_to_another(posting, admin, mailbox, deliv
     write(posting, update(Mail).values(due_at=Mail.due_at - LEASE_MS))
     deliver()
     assert (states(posting), len(mailbox.received)) == (["sent"], 1)
-    # What the dead one would have noted changes nothing.
+    # The outcome recorded late by a dead sender changes nothing.
     with posting.app_context():
         run_write(lambda: outbox.finish([(held, Outcome("too late"))]))
     assert states(posting) == ["sent"]

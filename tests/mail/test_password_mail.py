@@ -1,4 +1,4 @@
-"""Password links by mail: for who forgot a password, and for who is invited."""
+"""Password links by mail: for forgotten passwords, and for invitations."""
 
 import pytest
 from sqlalchemy import select, update
@@ -33,7 +33,7 @@ def use(client, path, password=NEW):
 
 @pytest.fixture
 def grace(app, posting, admin, mailbox, deliver):
-    """A person with a confirmed address."""
+    """Create a person with a confirmed address."""
     made = new_human(admin, "grace", email="grace@example.org")
     deliver()
     app.test_client().post(link_in(mailbox), headers=HTML)
@@ -107,11 +107,11 @@ def test_nobody_learns_whose_address_it_is(app, posting, admin, mailbox, grace, 
     for number, email in enumerate(addresses):
         asked = ask(app, email, f"203.0.113.{number}")
         texts.add((asked.status_code, asked.text))
-    # The same answer after the same work: a row for each.
+    # The same response after the same work: a row for each.
     assert len(texts) == 1
     assert len(mails(app)) == before + 3
     deliver()
-    # Unknown and unconfirmed ones are forgotten.
+    # Mails to unknown and unconfirmed addresses are dropped.
     assert [one["To"] for one in mailbox.received] == ["grace@example.org"]
     assert len(mails(app)) == before + 1
 
@@ -136,7 +136,7 @@ def test_a_mailed_link_ends_with_the_address_it_went_to(
         changed = admin.patch(f"{USERS}/{person['id']}", json={"email": f"{person['id']}@new.org"})
         assert changed.status_code == 200, changed.json
     assert use(app.test_client(), path).status_code == 404
-    # One that a person handed over has nothing to do with it.
+    # A link that was handed over in person is not affected.
     assert use(app.test_client(), shown_path).status_code == 303
 
 
@@ -147,11 +147,11 @@ def test_it_is_asked_for_a_few_times_only(app, posting, grace, email):
     refused = ask(app, email, "203.0.113.9")
     assert (refused.status_code, "Too many attempts" in refused.text) == (429, True)
     assert int(refused.headers["Retry-After"]) > 0
-    # Nor from one address for many.
+    # Nor for many addresses from one client address.
     for number in range(5):
         ask(app, f"other{number}@example.org", "198.51.100.1")
     assert ask(app, "other9@example.org", "198.51.100.1").status_code == 429
-    # Logins are counted apart.
+    # Logins are counted separately.
     assert try_login(app.test_client(), "grace", address="198.51.100.1").status_code == 200
     with app.app_context(), reading():
         for row in session.scalars(select(LoginBucket)):
@@ -180,7 +180,7 @@ def test_a_mail_that_is_sent_again_has_the_same_link(app, posting, mailbox, grac
     deliver()
     assert use(app.test_client(), password_link(mailbox)).status_code == 303
     assert len(before) == 64
-    # Its use ended it.
+    # Using it ended it.
     assert mails(app)[-1].token_hash is None
     assert states(app)[-1] == "sent"
 
@@ -210,7 +210,7 @@ def test_an_invitation_is_mailed_and_its_use_confirms_the_address(
     assert "Invite link\n      sent to hedy@example.org" in shown.text
     assert "/password/" not in shown.text
     deliver()
-    # One mail: the link of the invitation confirms the address.
+    # One mail only: the invitation link confirms the address.
     assert mailbox.recipients == ["hedy@example.org"]
     assert "invited as hedy.lamarr" in mailbox.text()
     browser = app.test_client()

@@ -1,4 +1,4 @@
-"""Sending by SMTP: TLS, logins, and servers that are dead, slow, full or of another opinion."""
+"""Sending by SMTP: TLS, logins, and servers that are down, slow, full or refuse."""
 
 import socket
 import threading
@@ -20,7 +20,7 @@ ESCAPED = "p%40ss%2Fword%3A1"
 
 
 def send(app, *addresses):
-    """Send a letter to each address; the outcomes by address."""
+    """Send a letter to each address; return the outcomes by address."""
     settings = app.config["SETTINGS"]
     outcomes = {}
     with app.app_context():
@@ -119,7 +119,7 @@ def test_a_dead_server(app, using):
 
 @contextmanager
 def listening(answer):
-    """A server that gives each connection to ``answer``."""
+    """Run a server that passes each connection to ``answer``."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(5)
 
@@ -141,7 +141,7 @@ def say_nothing(connected):
 
 
 def drip(connected):
-    """A byte at a time, so that no single step takes long."""
+    """Send a byte at a time, so that no single step times out."""
     while True:
         connected.sendall(b"2")
         time.sleep(0.05)

@@ -1,12 +1,12 @@
-"""Texts that try to become script, or anything else than text: a corpus of our own making.
+"""Texts that try to become script, or anything other than text: our own corpus.
 
-Vectors times carriers: each way of naming a script is tried in each place that takes an address,
-and each way of writing a tag in each place that takes text.
+Vectors times carriers: each script URL is tried in each place that takes an address, and each form
+of a tag in each place that takes text.
 """
 
 ALERT = "alert(1)"
 
-# Ways to write a script as an address.
+# Forms of a script URL.
 ADDRESSES = (
     f"javascript:{ALERT}",
     f"JavaScript:{ALERT}",
@@ -62,7 +62,7 @@ LINKS = (
     "<{}>",
 )
 
-# Ways to write a tag, or to smuggle an attribute.
+# Forms of a tag, or of a smuggled attribute.
 TAGS = (
     f"<script>{ALERT}</script>",
     f"<ScRiPt >{ALERT}</sCrIpT\n>",
@@ -130,7 +130,7 @@ TEXTS = (
     "[r]: /x '{}'\n\n[a][r]",
 )
 
-# Marks, stashes and other insides of renderers.
+# Markers, stashes and other internals of renderers.
 INSIDES = (
     "\ufdd00\ufdd1",
     "\ufdd099999\ufdd1",
@@ -159,7 +159,7 @@ INSIDES = (
 
 
 def corpus() -> list[str]:
-    """All of it."""
+    """Return the whole corpus."""
     return [
         *(link.replace("{}", address) for link in LINKS for address in ADDRESSES),
         *(place.replace("{}", tag) for place in TEXTS for tag in TAGS),

@@ -1,4 +1,4 @@
-"""Reading HTML as a browser does, and judging whether a profile allows all of it."""
+"""Parse HTML as a browser does, and check that a profile allows all of it."""
 
 import re
 from html.parser import HTMLParser
@@ -8,14 +8,14 @@ from app.markdown import Profile
 from app.markdown.allowed import ALLOWED, SCHEMES
 
 VOID = frozenset({"br", "hr", "img", "input"})
-# The only pictures that pages show.
+# The only image addresses that pages use.
 FILE = re.compile(r"/files/[0-9a-f-]{36}")
-# Tags that end by themselves where another block begins; ours always write the end.
+# Control characters other than tab and newline.
 CONTROL = {chr(code) for code in range(0x20)} - {"\t", "\n"}
 
 
 class Judge(HTMLParser):
-    """Collects what is not allowed, and the tags that were met."""
+    """Collects violations, and the tags that it meets."""
 
     def __init__(self, profile: Profile) -> None:
         super().__init__(convert_charrefs=True)
@@ -88,7 +88,7 @@ class Judge(HTMLParser):
 
 
 def judged(html: str, profile: Profile = Profile.FULL) -> Judge:
-    """Read this HTML and fail where it holds anything that the profile does not allow."""
+    """Parse this HTML; fail if it contains anything that the profile does not allow."""
     judge = Judge(profile)
     judge.feed(html)
     judge.close()

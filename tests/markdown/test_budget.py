@@ -1,4 +1,4 @@
-"""Laying out texts takes bounded time, each text and all of a page."""
+"""Rendering takes bounded time, for each text and for all texts of a page."""
 
 import re
 import time
@@ -11,7 +11,7 @@ from app.markdown.rendering import render
 from tests.support.story import make_ticket, ok
 from tests.support.timing import processor_seconds
 
-# What takes the library long: lists in lists, quotes in quotes, wide tables.
+# Input that is slow in the library: lists in lists, quotes in quotes, wide tables.
 HOSTILE = {
     "nested lists": "\n".join(" " * (number % 60) * 4 + "- x" for number in range(9_000)),
     "nested quotes": "\n\n".join(">" * (number % 90) + " x" for number in range(3_000)),
@@ -25,7 +25,7 @@ HOSTILE = {
 
 @pytest.fixture(autouse=True)
 def forget(monkeypatch):
-    """Forgets what was rendered, once before the test and whenever it is called."""
+    """Clear the render caches, once before the test and whenever the result is called."""
 
     def forget():
         for cache in ("_laid_out", "_linked"):
@@ -38,7 +38,7 @@ def forget(monkeypatch):
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_a_text_has_so_long(text):
     shown = []
-    # No step that cannot be ended takes longer.
+    # Steps that cannot be interrupted take no longer than this.
     allowed = budget.TEXT_SECONDS + 0.4
     taken = processor_seconds(
         lambda number: shown.append(render(f"{number}\n\n{text}"[:65_536])), enough=allowed
@@ -53,7 +53,7 @@ def test_what_takes_too_long_is_shown_as_its_source_and_not_tried_again(monkeypa
     assert (shown.failed, shown.is_source, shown.error) == (True, True, "TooSlow")
     assert "# &lt;b&gt;Heading&lt;/b&gt;" in shown.html
     monkeypatch.setattr(budget, "TEXT_SECONDS", 9.0)
-    # Though there is time.
+    # It fails even with time left.
     assert render("# <b>Heading</b>\n\nText").failed
 
 
@@ -96,7 +96,7 @@ def test_once_a_page_has_no_time_left_no_text_is_read(cast, monkeypatch, forget)
     assert page.text.count('<pre class="source"') >= 20
     assert all(f"Comment {number}" in page.text for number in range(20))
     assert len(read) < 5
-    # It was not cached.
+    # The failure was not cached.
     assert '<pre class="source"' not in cast.ada.get("//tickets/OPEN-1").text
 
 
@@ -107,7 +107,7 @@ def test_a_paragraph_has_so_many_links(monkeypatch):
     assert not shown.failed
     assert shown.html.count("<a ") == 2_000
     assert re.sub("<[^>]*>", "", shown.html).split() == typed
-    # Each paragraph.
+    # The limit applies to each paragraph.
     assert render("\n\n".join(typed)).html.count("<a ") == 2_100
 
 

@@ -1,4 +1,4 @@
-"""What Markdown means in tickets, comments and wiki pages."""
+"""The meaning of Markdown in tickets, comments and wiki pages."""
 
 import pytest
 
@@ -78,7 +78,7 @@ def _code(address, name):
             + _code("https://git.example.org/o/r/issues/1", "git.example.org/o/r#1")
             + "</strong>",
         ),
-        # As typed: with words of its own, in code, with more behind the number.
+        # Left as typed: with a link text of its own, in code, with more after the number.
         (
             "[the fix](https://github.com/o/r/pull/5)",
             '<a href="https://github.com/o/r/pull/5" rel="nofollow noopener noreferrer">'
@@ -148,7 +148,7 @@ def test_a_bar_with_a_backslash_is_a_bar_in_a_cell(cell, expected):
 
 def test_outside_of_a_table_code_keeps_its_backslash():
     assert html(r"`a \| b`") == r"<p><code>a \| b</code></p>"
-    # Two columns above, three below: no table.
+    # Two columns above, three below: not a table.
     shown = html("a | `b \\| c` [[page]]\n--|--|--", Targets({"page": Resolved("/wiki/page", "P")}))
     assert r"<code>b \| c</code>" in shown
     assert shown.count("wikilink") == 1
@@ -201,7 +201,7 @@ def test_wiki_links():
         ("**@ada**", f"<strong>{PILL}</strong>"),
         ("@bot-1.x: go", '<span class="mention is-bot" title="Bot (bot)">@bot-1.x</span>: go'),
         ("@Ada", PILL.replace("@ada", "@Ada")),
-        # Nobody's name, part of a word, or of a longer name.
+        # An unknown name, part of a word, or part of a longer name.
         ("@bob", "@bob"),
         ("me@ada", "me@ada"),
         ("@adam @ada-x @ada.x @@ada", "@adam @ada-x @ada.x @@ada"),
@@ -237,7 +237,7 @@ def test_ticket_links():
             '<a class="ticket-link" href="/tickets/OPS-1" title="Mend · To do">OPS-1</a>'
             in html(text, targets)
         )
-    # In brackets it says its title, unless it has words of its own.
+    # In brackets it shows the title, unless it has a link text.
     assert (
         '<a class="ticket-link is-titled" href="/tickets/OPS-1" title="Mend · To do">OPS-1 Mend</a>'
         in html("[[ticket:OPS-1]]", targets)
@@ -245,7 +245,7 @@ def test_ticket_links():
     assert ">the lamp</a>" in html("[[ticket:OPS-1|the lamp]]", targets)
     assert 'class="ticket-link is-titled is-done"' in html("[[ticket:OPS-2]]", targets)
     assert 'class="ticket-link is-done"' in html("**OPS-2**", targets)
-    # Alone it may be something else; in brackets it was meant.
+    # Without brackets it may be something else; in brackets it is meant as a link.
     assert html("UTF-8", targets) == "<p>UTF-8</p>"
     assert "is-broken" in html("[[ticket:OPS-9]]", targets)
 

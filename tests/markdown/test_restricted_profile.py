@@ -1,4 +1,4 @@
-"""What sticky notes may use, exactly."""
+"""The exact Markdown that sticky notes may use."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Whatever is written, what comes out is text and the few tags that the profile has."""
+"""Whatever the input, the output is text and the few tags of the profile."""
 
 import nh3
 import pytest
@@ -34,7 +34,7 @@ TEXTS = st.lists(st.sampled_from(SIGNS) | st.text(max_size=5), max_size=60).map(
 
 
 def everywhere(links: Links) -> Targets:
-    """A resolver that finds every other link, with hostile titles."""
+    """Return targets that resolve every other link, with hostile titles."""
     said = "\"'><script>alert(1)</script>"
     return Targets(
         {
@@ -135,6 +135,6 @@ def test_a_library_that_fails_breaks_no_page(monkeypatch):
     assert done.error == "RecursionError"
     assert "&lt;b&gt;bold&lt;/b&gt;" in done.html
     judged(done.html)
-    # It is not kept: the next reader gets the page as soon as the fault is gone.
+    # The failure is not cached: the next reader gets the page once the fault is gone.
     monkeypatch.undo()
     assert not render("never seen before <b>bold</b>", Profile.FULL).failed

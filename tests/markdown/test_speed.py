@@ -1,4 +1,4 @@
-"""No text costs more than a second, however it was made."""
+"""No text takes longer than a second, whatever its form."""
 
 import threading
 
@@ -100,15 +100,15 @@ def test_a_comment_or_note_takes_under_a_second(pattern):
     for profile in Profile:
 
         def work(number, profile=profile):
-            # Never the same text again, which would come out of the cache.
+            # A new text each time, because the cache would return a repeated one.
             done = render(repeated(pattern, COMMENT - number), profile)
-            # What takes longer than it may is shown as its source.
+            # A text that exceeds its time is shown as its source.
             assert done.error in (None, "TooSlow")
 
         assert processor_seconds(work, 1) < 1, profile
 
 
-# A page differs from a comment in length alone, and a longer text in how long it may take.
+# A page differs from a comment only in length, and a longer text in the time it may take.
 @pytest.mark.parametrize("pattern", every(22, PATTERNS))
 def test_a_page_takes_under_a_second(pattern):
     for work in (

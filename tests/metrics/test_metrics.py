@@ -1,4 +1,4 @@
-"""/metrics: off until a token is set, for its bearer alone, summed over all workers, bounded."""
+"""/metrics: off without a token, only for its bearer, summed over all workers, bounded."""
 
 import os
 import re
@@ -33,7 +33,7 @@ BEARER = {"Authorization": f"Bearer {TOKEN}"}
 
 
 def samples(text):
-    """Each sample by its name and labels."""
+    """Return each sample's value by name and labels."""
     return {
         (sample.name, *(f"{name}={value}" for name, value in sorted(sample.labels.items()))): (
             sample.value
@@ -44,7 +44,7 @@ def samples(text):
 
 
 def documented():
-    """The metrics that the page lists."""
+    """Return the metrics that the documentation lists."""
     page = (ROOT / "docs/monitoring.md").read_text()
     return set(re.findall(r"^\| `(docket_[a-z_]+)` \|", page, re.MULTILINE))
 
@@ -55,7 +55,7 @@ def total(found, name, *labels):
 
 @pytest.fixture(scope="module")
 def measuring_app(database, tmp_path_factory):
-    """An application that can measure, on the same database."""
+    """Provide an application with metrics enabled, on the same database."""
     folder = tmp_path_factory.mktemp("measured")
     made = create_app(replace(database.settings, metrics_token=TOKEN, instance_dir=folder))
     yield made
@@ -66,7 +66,7 @@ def measuring_app(database, tmp_path_factory):
 
 @pytest.fixture
 def measured(app, measuring_app):
-    """The application, which measures from this test's beginning to its end."""
+    """Provide that application, recording only during this test."""
     forget(measuring_app)
     folder = measuring_app.config["SETTINGS"].metrics_folder
     recording.start(folder, measuring_app.config["TOOLS"].tools)
@@ -151,7 +151,7 @@ def test_a_stranger_adds_no_series(measured, scraped):
         client.get(f"/api/v1/tickets/OPS-{number}", headers={"X-API-Key": f"app_{number}"})
     found = scraped()
     assert total(found, "docket_requests_total", "route=none") >= 60
-    # One of counts for each rule, method and status, and one histogram for each rule.
+    # One counter for each rule, method and status, and one histogram for each rule.
     assert len(found) - before < 130
     assert REDACTED not in str(found)
 
@@ -278,7 +278,7 @@ def test_all_workers_are_one_and_a_death_loses_no_count(tmp_path):
 
 
 def test_the_dashboard_asks_for_what_there_is():
-    """A panel for each metric, and no metric that does not exist."""
+    """It has a panel for each metric, and uses no metric that does not exist."""
     dashboard = orjson.loads((ROOT / "docs/deploy/grafana-dashboard.json").read_bytes())
     asked = " ".join(
         target["expr"] for panel in dashboard["panels"] for target in panel.get("targets", ())
@@ -295,7 +295,7 @@ def test_the_dashboard_asks_for_what_there_is():
 def test_the_page_lists_exactly_what_is_measured(measured, scraped):
     make_cast(measured).ada.get("/projects")
     text = measured.test_client().get("/metrics", headers=BEARER).text
-    # Metrics with labels that nothing has set yet are absent.
+    # Labeled metrics that have no values yet are absent.
     families = {family.name for family in text_string_to_metric_families(text)}
     of_counters = {name.removesuffix("_total") for name in documented()}
     late = {"docket_tool_calls", "docket_delivery_seconds"}

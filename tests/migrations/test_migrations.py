@@ -1,4 +1,4 @@
-"""The schema: from empty to newest, equal to the models, and append-only where that is promised."""
+"""The schema: from empty to newest, equal to the models, and append-only where promised."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def migrated(app):
-    """The application on the newest schema, inside its context; for what leaves that as it is."""
+    """Enter the context of an application on the newest schema; for tests that keep the schema."""
     with app.app_context():
         yield app
         session.remove()
@@ -31,7 +31,7 @@ def migrated(app):
 
 @pytest.fixture
 def new_app(empty_url, tmp_path):
-    """An application on an empty database, inside its context."""
+    """Enter the context of an application on an empty database."""
     app = create_app(settings_for(empty_url, tmp_path))
     with app.app_context():
         yield app
@@ -44,14 +44,14 @@ def config(app):
 
 
 def is_modelled(name):
-    """Alembic keeps its own table; the terms of the search index differ on each database."""
+    """Alembic's own table has no model; the search index's terms differ between databases."""
     return name != "alembic_version" and not name.startswith("search_fts")
 
 
 def described(engine):
-    """All that the database says of its tables, by table."""
+    """Return the database's description of its tables, by table."""
     found = inspect(engine)
-    # Of all tables at once; to ask for each takes ten times as long.
+    # For all tables at once; asking for each takes ten times as long.
     keys, columns = found.get_multi_pk_constraint(), found.get_multi_columns()
     foreign, unique = found.get_multi_foreign_keys(), found.get_multi_unique_constraints()
     checks, indexes = found.get_multi_check_constraints(), found.get_multi_indexes()
@@ -77,7 +77,7 @@ def described(engine):
 
 
 def _index_names(engine, table):
-    """Those over expressions too, which SQLAlchemy does not see on SQLite."""
+    """Return, on SQLite, all index names: SQLAlchemy misses expression indexes there."""
     if engine.dialect.name != "sqlite":
         return []
     named = text("SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = :table")
@@ -113,7 +113,7 @@ def test_an_empty_database_becomes_what_the_models_say(new_app, empty_url, tmp_p
     assert set(migrated) == set(Base.metadata.tables)
 
 
-# It cannot compare the index in the order of boards; `described` sees that it is there.
+# Alembic cannot compare the index for board order; `described` checks that it exists.
 @pytest.mark.filterwarnings("ignore:autogenerate skipping metadata-specified expression-based")
 def test_alembic_finds_nothing_to_add(migrated):
     command.check(config(migrated))
@@ -128,7 +128,7 @@ def test_upgrading_again_changes_nothing():
 
 @pytest.mark.usefixtures("migrated")
 def test_a_start_without_a_new_revision_reads_no_table_but_that_of_revisions():
-    """A check of all foreign keys took three seconds and more at a million tickets."""
+    """A check of all foreign keys took three seconds and more with a million tickets."""
     asked = []
 
     def note(*given):
@@ -166,14 +166,14 @@ def test_a_revision_that_fails_leaves_nothing_behind(new_app, monkeypatch):
 
 
 def test_those_that_start_at_once_migrate_once(empty_url, tmp_path):
-    """Processes, since Alembic keeps its state in one place for all threads."""
+    """Uses processes, because Alembic's state is global to all threads."""
     settings = {"DATABASE_URL": empty_url, "SECRET_KEY": "a secret key of the tests, long enough"}
     given = environment(tmp_path, 8000, **settings)
     log, errors = tmp_path / "log", tmp_path / "errors"
     upgrade = Forked("wsgi", ("db", "upgrade"))
     started = [fork(upgrade, ROOT, given, log, errors) for _ in range(2)]
     assert [ended(process, errors) for process in started] == [0, 0], errors.read_text()
-    # All of it by one of them, which says so once.
+    # One of them runs all migrations, and logs that once.
     output = errors.read_text()
     assert output.count('"message":"schema upgraded"') == 1
     count = len(list(Path(ROOT).glob("migrations/versions/[0-9]*.py")))
@@ -200,7 +200,7 @@ def test_revisions_are_numbered_without_holes_and_never_import_the_models():
 
 @pytest.fixture
 def event(app):
-    """One audit event that speaks of a tool call."""
+    """Return an audit event that refers to a tool call."""
     event = AuditEvent(
         id=ids.new_id(),
         workspace_id=ids.new_id(),

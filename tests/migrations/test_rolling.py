@@ -1,6 +1,6 @@
-"""A rolling deploy: the new release migrates while a server of the one before goes on serving.
+"""A rolling deploy: the new release migrates while a server of the previous one runs.
 
-The old code comes out of the history, so this is for clones that have one.
+The old code comes from the Git history, so this needs a clone that has one.
 """
 
 import subprocess
@@ -21,7 +21,7 @@ NEWEST = sorted((serving.ROOT / "migrations" / "versions").glob("[0-9]*.py"))[-1
 
 
 def git(*arguments):
-    """What git says; nothing where there is no history."""
+    """Return git's output; empty if there is no history."""
     asked = subprocess.run(
         ["git", "-C", serving.ROOT, *arguments], capture_output=True, check=False
     )
@@ -29,7 +29,7 @@ def git(*arguments):
 
 
 def before_the_newest_revision():
-    """The last commit that does not know the newest revision of the schema."""
+    """Return the last commit without the newest schema revision."""
     added = git("log", "--diff-filter=A", "-1", "--format=%H", "--", NEWEST).decode().strip()
     return git("rev-parse", "--verify", "--quiet", f"{added}^").decode().strip() if added else ""
 
@@ -63,7 +63,7 @@ if BEFORE:
             listed = owner.call("GET", f"/projects/{project}/tickets")["data"]
             assert [row["title"] for row in listed] == ["Before"]
             assert [hit["title"] for hit in owner.call("GET", "/search?q=before")["data"]]
-            # A balancer sees that the schema is another's, and sends it nothing new.
+            # A balancer may see the foreign schema here, and then sends it no new requests.
             assert served.request("GET", "/readyz").status in (200, 503)
             assert served.request("GET", "/healthz").status == 200
         finally:

@@ -1,6 +1,6 @@
-"""From new revisions and some older ones, with data in it: nothing is lost, and the API reads it.
+"""Migrate from new and some older revisions with data: nothing is lost, the API reads it.
 
-One of everything is made by today's verbs; what of it fits an old schema is put there by plain SQL.
+One of everything is created by the current verbs; what fits an old schema is inserted by SQL.
 """
 
 import shutil
@@ -30,21 +30,21 @@ pytestmark = pytest.mark.slow
 
 VERSIONS = ROOT / "migrations" / "versions"
 REVISIONS = sorted(path.name[:4] for path in VERSIONS.glob("[0-9]*.py"))
-# The newest are the likeliest to be wrong; of the others, a part is a start.
+# The newest revisions are the likeliest to be wrong; of the others, a sample is used.
 STARTS = [*every(16, REVISIONS[:-4]), *REVISIONS[-4:]]
-# What each revision can have data of, as ada reads it.
+# By revision: the addresses, read as ada, that use data from it.
 READ_FROM = {
     "0002": ("/tickets", "/tickets/FENCED-1/comments", "/tickets/FENCED-1/watchers"),
     "0003": ("/audit", "/tickets/FENCED-1/activity"),
     "0004": ("/wiki/pages", "/sticky-notes"),
     "0006": ("/audit/tools",),
     "0007": ("/webhooks",),
-    # The projects of these tests have another limit for bots than a column of older revisions gets.
+    # The projects here have a bot limit other than the default that older revisions get.
     "0035": ("/projects",),
 }
-# Before these there was no table of files, whose additions are activity on a ticket.
+# Older revisions lack the table of files, whose additions are activity on a ticket.
 FILES = "0047"
-# Made anew by the server, not carried over.
+# Rebuilt by the server, not migrated.
 NOT_CARRIED = "search_"
 
 
@@ -53,7 +53,7 @@ TABLES = [one for one in Base.metadata.sorted_tables if not one.name.startswith(
 
 
 def everything(engine):
-    """All rows of these tables."""
+    """Return all rows of these tables."""
     with engine.connect() as connection:
         return {
             one.name: [dict(row._mapping) for row in connection.execute(select(one))]
@@ -62,7 +62,7 @@ def everything(engine):
 
 
 def put(engine, rows):
-    """Whatever fits this schema, by plain inserts; the columns that were given, by table."""
+    """Insert whatever fits this schema; return the inserted columns by table."""
     given = {}
     there = set(inspect(engine).get_table_names())
     with engine.begin() as connection:
@@ -72,7 +72,7 @@ def put(engine, rows):
             if newest.name not in there:
                 continue
             names = list(connection.execute(text(f"SELECT * FROM {newest.name} LIMIT 0")).keys())
-            # Without the defaults of columns that are not there yet.
+            # Without defaults for columns that do not exist yet.
             older = table(newest.name, *(column(name, newest.c[name].type) for name in names))
             fitting = [{name: row[name] for name in names} for row in rows[newest.name]]
             if fitting:
@@ -82,18 +82,18 @@ def put(engine, rows):
 
 
 def same(name, rows, columns):
-    """The rows in these columns, in any order."""
+    """Return the rows' values in these columns, in any order."""
     return sorted(str([row[one] for one in columns]) for row in rows[name])
 
 
 def carried(rows, revision):
-    """What of the rows older data tells."""
+    """Return the rows with only the fields that older data can give."""
     left_out = {"last_activity_at"} if revision < FILES else set()
     return [{name: row[name] for name in row.keys() - left_out} for row in rows]
 
 
 class Sqlite:
-    """A file that an application is on, and a copy of it."""
+    """An application's SQLite file, and a copy of it."""
 
     def __init__(self, directory):
         self.file, self.copy = directory / "work.db", directory / "kept.db"
@@ -107,7 +107,7 @@ class Sqlite:
 
 
 class Postgres:
-    """The same in a cluster."""
+    """The same for a database in a cluster."""
 
     def __init__(self, cluster):
         self.cluster, self.name, self.copy = cluster, unused_name(), unused_name()
@@ -124,7 +124,7 @@ class Postgres:
 
 @pytest.fixture(name="place")
 def _place(database, tmp_path, request):
-    """An empty database of the kind that the test runs on, which can be kept and brought back."""
+    """Provide an empty database of the tested kind that can be saved and restored."""
     if database.kind == "sqlite":
         yield Sqlite(tmp_path)
         return
@@ -145,7 +145,7 @@ def test_data_of_older_revisions_comes_through(app, place, tmp_path):
     reader = replace(ada, client=client)
     for revision in STARTS:
         with upgraded.app_context():
-            # From the start before, which had no data yet.
+            # From the previous start, which has no data yet.
             command.upgrade(config(upgraded), revision)
             db.engine.dispose()
             place.keep()
@@ -153,7 +153,7 @@ def test_data_of_older_revisions_comes_through(app, place, tmp_path):
         prepare_database(upgraded)
         with upgraded.app_context():
             after = everything(db.engine)
-        # What bots read before revision 0039 is not known, and that is said.
+        # What bots read before revision 0039 is unknown, and rows say so.
         after["bot_reads"] = [one for one in after["bot_reads"] if one["subject"] != GAP]
         for name, columns in given.items():
             assert same(name, after, columns) == same(name, rows, columns), (revision, name)
@@ -173,7 +173,7 @@ def test_data_of_older_revisions_comes_through(app, place, tmp_path):
 
 
 def test_the_mark_of_wiki_pages_is_renamed_in_the_index(empty_url, tmp_path):
-    """As SQLite took ``page`` of ``wiki_page`` for a word, all pages had that word."""
+    """SQLite treated ``page`` of ``wiki_page`` as a word, so all pages had that word."""
     app = create_app(settings_for(empty_url, tmp_path))
     with app.app_context():
         command.upgrade(config(app), "0014")

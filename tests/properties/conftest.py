@@ -1,4 +1,4 @@
-"""How properties are explored: without a stopwatch, which a busy machine would only mislead."""
+"""Property tests run without deadlines, which mean nothing on a busy machine."""
 
 from hypothesis import settings
 

@@ -1,4 +1,4 @@
-"""Properties of the kernel, over inputs that nobody thought of."""
+"""Properties of the core, over arbitrary inputs."""
 
 import json
 import string
@@ -48,7 +48,7 @@ def test_an_altered_cursor_is_refused_or_another_exact_one(cursor, data):
         return
     with suppress(InvalidField):
         found = pagination.decode(altered, cursor.kind)
-        # Cursors are verified, not signed: another one may be met, never another spelling of one.
+        # Cursors are verified, not signed: this may be another cursor, but not another spelling.
         assert found != cursor
         assert pagination.encode(found) == altered
 
@@ -91,7 +91,7 @@ def test_plain_json_is_read_as_it_is(value, ascii_only):
 def test_any_bytes_are_read_or_refused(raw):
     with suppress(json_parsing.JsonInvalid):
         found = json_parsing.loads(raw)
-        # What was read can be stored and said again, and means the same to another reader.
+        # Parsed values can be stored and serialized again, and other parsers read them the same.
         assert orjson.loads(orjson.dumps(found)) == found
         assert json.loads(raw) == found
 

@@ -1,4 +1,4 @@
-"""Days in words: what they mean, and that no words break the parser."""
+"""Dates in words: what they mean, and that no input breaks the parser."""
 
 from datetime import date, timedelta
 

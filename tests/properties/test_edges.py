@@ -1,4 +1,4 @@
-"""Properties of what comes from outside: forwarded headers, addresses and URLs of webhooks."""
+"""Properties of external input: forwarded headers, addresses and URLs of webhooks."""
 
 import ipaddress
 from contextlib import suppress
@@ -36,7 +36,7 @@ def seen(hops, trusted, tmp):
 
 @given(HOPS, st.lists(ADDRESSES, min_size=3, max_size=3), st.integers(0, 3))
 def test_no_client_can_say_who_it_is(tmp_path_factory, forged, appended, trusted):
-    """Whatever it sends stands left of what the trusted proxies append, and is never read."""
+    """Its headers are left of what the trusted proxies append, and are never read."""
     tmp = tmp_path_factory.getbasetemp()
     found = seen([*forged, *appended[:trusted]], trusted, tmp)
     expected = str(ipaddress.ip_address(appended[0])) if trusted else PEER
@@ -79,7 +79,7 @@ PIECES = st.sampled_from(
 @example("https://[::1]https:")
 @example("https://é/")
 def test_a_url_that_is_taken_means_one_host_to_every_reader(text):
-    """A host that two readers read differently would be judged as one and dialled as the other."""
+    """If two parsers read different hosts, one would be checked and the other one connected to."""
     with suppress(InvalidField):
         taken = rules.url(text, WebhookForm.JSON)
         parts = urlsplit(taken)

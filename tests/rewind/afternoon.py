@@ -1,7 +1,7 @@
-"""An afternoon of a bot and of people in one workspace, and what must be left once it is rewound.
+"""A bot and people work in one workspace, and the state that a rewind must produce.
 
-Everything is written by the verbs. A ledger beside notes who wrote which value, and knows by that
-alone what a rewind has to leave: of each value the last that a person wrote, else the first.
+All writes use the verbs. A separate ledger records who wrote which value. From that alone it
+derives what a rewind must leave: for each value the last one by a person, else the first.
 """
 
 import random
@@ -31,7 +31,7 @@ from app.wiki import service as wiki
 from app.wiki.models import WikiPage
 from tests.rewind.ledger import EXISTS, Key, Ledger
 
-# Writes of one transaction.
+# Number of writes in one transaction.
 AT_ONCE = 25
 PRIORITIES = ("low", "medium", "high", "urgent")
 FIELDS = ("title", "body", "priority", "due_date", "parent_ticket_id", "assignee_user_id")
@@ -39,7 +39,7 @@ FIELDS = ("title", "body", "priority", "due_date", "parent_ticket_id", "assignee
 
 @dataclass
 class Afternoon:
-    """Bot and people at work, at random but the same for the same seed."""
+    """Random work by the bot and people, reproducible by the seed."""
 
     bot: Actor
     people: list[Actor]
@@ -58,7 +58,7 @@ class Afternoon:
         self.count = 0
 
     def prepare(self, tickets: int) -> None:
-        """What is there before the bot comes, written by people."""
+        """Create the state before the bot starts, as people."""
         self.labels = run_write(
             lambda: [
                 labels.create_label(self.people[0], self.project_id, name=f"label {number}").id
@@ -72,7 +72,7 @@ class Afternoon:
                 run_write(partial(self._create, kind, self.people[0], False))
 
     def work(self, by_bot: int, by_people: int) -> None:
-        """So many writes of the bot, and of people between them."""
+        """Make ``by_bot`` writes by the bot, interleaved with ``by_people`` writes by people."""
         turns = [True] * by_bot + [False] * by_people
         self.random.shuffle(turns)
         done = 0
@@ -82,7 +82,7 @@ class Afternoon:
             done += len(batch)
 
     def _write(self, by_bot: bool) -> None:
-        """One write that the verbs accept."""
+        """Make one write that the verbs accept."""
         while True:
             actor = self.bot if by_bot else self.random.choice(self.people)
             deed = self.random.choices(DEEDS, WEIGHTS)[0]
@@ -100,11 +100,11 @@ class Afternoon:
         return f"{what} {self.count}"
 
     def some(self, kind: str) -> str | None:
-        """A live one, mostly of the newest, so that bot and people meet."""
+        """Return a live object, mostly a recent one, so that bot and people meet."""
         live = [one for one in self.ids[kind][-60:] if self.ledger.now((_kind(kind), one, EXISTS))]
         return self.random.choice(live) if live else None
 
-    # What anyone may do; each returns whether it wrote.
+    # Writes that anyone may make; each returns whether it wrote.
 
     def create(self, actor: Actor, by_bot: bool) -> bool:
         kind = self.random.choice(["ticket"] * 5 + ["epic", "page", "note"])
@@ -302,7 +302,7 @@ class Afternoon:
         return True
 
     def stays(self, ticket: str) -> bool:
-        """Whether a rewind has to leave a ticket: also if tickets below it stay."""
+        """Return whether a rewind must leave a ticket, also because tickets below it stay."""
         subject = ("ticket", ticket)
         if self.ledger.is_left(subject):
             return True
@@ -315,13 +315,13 @@ class Afternoon:
         )
 
     def expected(self) -> dict[Key, Any]:
-        """What a rewind has to leave, by key; of what is gone only that it is."""
+        """Return what a rewind must leave, by key; of a deleted subject only that it is deleted."""
         tickets = {one: self.stays(one) for kind in ("ticket", "epic") for one in self.ids[kind]}
         left: dict[Key, Any] = {}
         for key in self.ledger.values:
             subject = key[:2]
             if subject[0] == "relation":
-                # A relation of a ticket that people deleted cannot be put back.
+                # A relation of a ticket that people deleted cannot be restored.
                 is_there = tickets[key[1]] and tickets[key[2]]
             elif subject[0] == "ticket":
                 is_there = tickets[subject[1]]
@@ -336,7 +336,7 @@ class Afternoon:
         return left
 
     def found(self) -> dict[Key, Any]:
-        """What the database holds, by the same keys."""
+        """Return the database's values for the same keys."""
         with reading():
             found: dict[Key, Any] = dict.fromkeys(self.ledger.values)
             found |= dict.fromkeys((key for key in found if _is_flag(key)), False)

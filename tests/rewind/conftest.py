@@ -1,4 +1,4 @@
-"""Small worlds in which a bot did something, and how they are rewound."""
+"""Small workspaces in which a bot made changes, and helpers to rewind them."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from tests.support.cast import in_app
 
 
 class World:
-    """A ticket of Ada's, and what the bot smith does since."""
+    """A ticket of Ada's, and later changes by the bot smith."""
 
     def __init__(self, app, cast):
         self.app, self.cast = app, cast
@@ -41,7 +41,7 @@ class World:
         return RewindScope(**(given | changes))
 
     def rewind(self, scope=None, actor=None):
-        """One step, which is all that these tests need; its values."""
+        """Do one step, which is enough for these tests; return its values."""
         scope = scope or self.scope()
         step = in_app(self.app, lambda: rewind_step(actor or self.ada, scope))
         assert step.beyond is None

@@ -1,4 +1,4 @@
-"""Who wrote which value, and by that alone what a rewind has to leave of it."""
+"""Records who wrote which value, and derives from that what a rewind must leave."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,12 +10,12 @@ Key = tuple[str, ...]
 
 @dataclass
 class Ledger:
-    """Who wrote what: the bot's writes in its span, and those that stand."""
+    """The writes of the bot in its span and of people, and what a rewind must leave."""
 
-    # The values by key, as (whether by the bot, value), oldest first; the first is the initial one.
+    # By key, each value as (whether by the bot, value), oldest first; the first is the initial one.
     values: dict[Key, list[tuple[bool, Any]]] = field(default_factory=dict)
     created_by_bot: set[Key] = field(default_factory=set)
-    # Subjects on which anyone but the bot wrote.
+    # Subjects that anyone other than the bot wrote on.
     touched: set[Key] = field(default_factory=set)
     writes: dict[bool, int] = field(default_factory=lambda: {True: 0, False: 0})
 
@@ -28,7 +28,7 @@ class Ledger:
             self.touched.add(key[:2])
 
     def create(self, subject: Key, *, by_bot: bool, **values: Any) -> None:
-        """A new subject; the bot's own is there from the bot's write on, and so are its values."""
+        """Record a new subject; one made by the bot exists only from the bot's write on."""
         self.values[(*subject, EXISTS)] = [(False, not by_bot)]
         if by_bot:
             self.created_by_bot.add(subject)
@@ -40,14 +40,14 @@ class Ledger:
         return self.values[key][-1][1]
 
     def left(self, key: Key) -> Any:
-        """What a rewind has to leave of a value."""
+        """Return the value that a rewind must leave."""
         return next(value for by_bot, value in reversed(self.values[key]) if not by_bot)
 
     def is_left(self, subject: Key) -> bool:
-        """Whether a rewind has to leave the subject."""
+        """Return whether a rewind must leave the subject."""
         key = (*subject, EXISTS)
         if subject in self.created_by_bot and subject in self.touched:
-            # Only whoever wrote on it may end it now.
+            # People wrote on it, so only people may delete it.
             by_people = [value for by_bot, value in self.values[key][1:] if not by_bot]
             return by_people[-1] if by_people else True
         return bool(self.left(key))

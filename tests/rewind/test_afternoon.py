@@ -1,4 +1,4 @@
-"""A bot's afternoon among people, taken back: what people wrote stands, all else is as before."""
+"""A bot's work among people, rewound: what people wrote stays, the rest is as before."""
 
 import os
 import signal
@@ -19,7 +19,7 @@ from tests.support.forking import Forked, ended, fork
 from tests.support.serving import ROOT
 from tests.support.sizes import IS_LONG
 
-# REWIND=full takes the size that is promised.
+# REWIND=full uses the promised size.
 IS_FULL = os.environ.get("REWIND") == "full"
 BY_BOT, BY_PEOPLE = (10_000, 5_000) if IS_FULL else (300, 150) if IS_LONG else (70, 35)
 
@@ -30,7 +30,7 @@ def person(caller):
 
 @pytest.fixture
 def make(app, cast):
-    """An afternoon, and the scope of what the bot did."""
+    """Make an afternoon; return it and the scope of what the bot did."""
 
     def made(by_bot=BY_BOT, by_people=BY_PEOPLE, seed=1):
         bot = Actor(kind=ActorKind.BOT, user_id=cast.smith.user_id, username="smith")
@@ -46,7 +46,7 @@ def make(app, cast):
 
 
 def all_steps(one_step):
-    """The values that became of each event, in all steps."""
+    """Run all steps; return the values with their fates."""
     values, beyond = [], None
     while True:
         step = one_step(beyond)
@@ -103,16 +103,16 @@ def test_what_people_wrote_last_stands_and_all_else_is_as_before(app, cast, make
         values = rewind(person(cast.bo), scope)
         assert differences(afternoon) == {}
         assert {value.fate for value in values} >= {Fate.KEPT, Fate.BACK}
-        # The preview said so.
+        # The preview predicted the same.
         assert {(one.event_id, one.name): one.fate for one in foreseen} == {
             (one.event_id, one.name): one.fate for one in values
         }
-        # Each write names whoever rewound, and the event of the bot that it takes back.
+        # Each write is by the person who rewound, and names the bot's event that it takes back.
         written = [event for event in all_events() if event.id not in before]
         explained = {value.event_id for value in values if value.fate is Fate.BACK}
         assert {event.actor_user_id for event in written} == {cast.bo.user_id}
         assert {event.payload[UNDO_OF] for event in written} == explained
-        # A second one does nothing.
+        # A second rewind changes nothing.
         again = rewind(person(cast.bo), scope)
         assert not [value for value in again if value.fate is Fate.BACK]
         assert len(event_ids()) == len(before) + len(written)
@@ -127,17 +127,17 @@ def test_a_rewind_that_is_killed_goes_on(app, cast, make, tmp_path):
             log = tmp_path / f"killed-{number}"
             process = start_command(app, scope, log, "tests.rewind.dying")
             assert ended(process, log) == -signal.SIGKILL, log.read_text()
-            # It got further than the one before.
+            # It got further than the previous one.
             assert len(event_ids()) > len(known)
             known = event_ids()
-        # Some of it is done and some is not.
+        # Some of the work is done, and some is not.
         assert differences(afternoon)
         log = tmp_path / "last"
         assert ended(start_command(app, scope, log), log, 600) == 0, log.read_text()
         assert differences(afternoon) == {}
         written = [event for event in all_events() if event.id not in before]
         taken_back = [event.payload[UNDO_OF] for event in written]
-        # Nothing was taken back twice: two events of one change are of one transaction.
+        # Nothing was taken back twice: all events for one change are of one transaction.
         assert all(len(group) == 1 for group in requests_by_event(written).values())
         assert set(taken_back) <= set(scope_ids(scope))
     assert "values kept" in log.read_text()

@@ -1,4 +1,4 @@
-"""A rewind over REST: preview, steps, what stands, and putting it back."""
+"""A rewind over REST: preview, steps, kept values, and putting those back."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def _path(world):
 
 @pytest.fixture
 def rewound(world, path):
-    """Rewind all that smith did, step by step; the answers."""
+    """Rewind everything that smith did, step by step; return the responses."""
 
     def run():
         body, steps = {"since": iso(world.since)}, []
@@ -35,7 +35,7 @@ def query(world, **more):
 
 
 def both_wrote(world, count):
-    """Titles of tickets that smith wrote and then Bo."""
+    """Create tickets whose titles smith wrote first and Bo later."""
     made = [world.make(world.cast.ada, "Before") for _ in range(count)]
     for ticket in made:
         world.smith("PATCH", f"/tickets/{ticket}", title="By the bot", priority="low")
@@ -111,7 +111,7 @@ def test_what_stands_is_listed_and_put_back_one_by_one(world, path, rewound):
 
 @pytest.mark.parametrize("looked_at", [3, 100])
 def test_pages_of_what_stands_miss_nothing_and_repeat_nothing(world, path, monkeypatch, looked_at):
-    """Also behind what one page looks at, and with several values of one event."""
+    """Also beyond the events that one page looks at, and with several values per event."""
     monkeypatch.setattr(previewing, "MAX_PREVIEWED_EVENTS", looked_at)
     monkeypatch.setattr("app.rewind.service.READ_AT_ONCE", 2)
     made = both_wrote(world, 5)

@@ -11,7 +11,7 @@ from tests.support.story import ok
 
 @pytest.fixture
 def flask(app, world):
-    """Run the command; its output."""
+    """Run the command; return its output."""
 
     def run(*args, code=0):
         result = app.test_cli_runner().invoke(args=["bots", "rewind", *args])

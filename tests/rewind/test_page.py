@@ -1,4 +1,4 @@
-"""The page of a rewind: preview, steps, and what stands."""
+"""The page of a rewind: preview, steps, and kept values."""
 
 import html
 import re
@@ -14,7 +14,7 @@ PAGE = {"Accept": "text/html"}
 
 @pytest.fixture
 def page(world):
-    """GET or POST a page as Ada; its text."""
+    """GET or POST a page as Ada; return its text."""
 
     def call(path, form=None, status=200, caller=None):
         client = (caller or world.cast.ada).client
@@ -32,7 +32,7 @@ def words(text):
 
 
 def fields(text, action="/rewind"):
-    """The hidden fields of the form with this action."""
+    """Return the hidden fields of the form with this action."""
     form = re.search(rf'<form[^>]* method="post" action="{action}".*?</form>', text, re.S)[0]
     return dict(re.findall(r'type="hidden" name="([^"]+)" value="([^"]*)"', form))
 

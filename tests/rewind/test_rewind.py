@@ -1,4 +1,4 @@
-"""Rewind, one rule at a time: what goes back, what stands and why, and who may."""
+"""Rewind, rule by rule: what is taken back, what is kept and why, and who may rewind."""
 
 from functools import partial
 
@@ -16,7 +16,7 @@ from tests.support.story import add_file, events
 
 
 def test_everything_that_a_bot_can_write_is_taken_back():
-    # All of the activity, as bots change nothing else; and labels, which imports create.
+    # All activity, the only thing that bots change, and labels, which imports create.
     by_bots = {name for name, kind in EVENTS.items() if kind.category == "activity"}
     assert set(WAYS) == by_bots | {"comment.reacted", "label.created"}
 
@@ -77,7 +77,7 @@ def test_labels_are_sets(world):
     world.smith("PATCH", path, label_ids=[two, three])
     world.bo("PATCH", path, label_ids=[two])
     assert world.kept() == []
-    # Bo took three off, which stands; the bot's two goes, and one comes back.
+    # Bo's removal of three is kept; the bot's two is removed, and one comes back.
     assert [label["id"] for label in world.now()["labels"]] == [one]
 
 
@@ -267,7 +267,7 @@ def test_an_own_import_is_rewound_by_its_requests(world):
 
 
 def test_each_event_of_one_subject_is_read_once(world, monkeypatch):
-    """However many steps a rewind takes, and what it writes itself is not read at all."""
+    """Even over several steps; events written by the rewind itself are not read."""
     monkeypatch.setattr("app.rewind.service.BATCH", 3)
     read = []
     add = OtherWrites.add
@@ -303,7 +303,7 @@ def test_each_event_of_one_subject_is_read_once(world, monkeypatch):
 
 
 def test_what_others_write_between_two_steps_stands(world, monkeypatch):
-    """Also where a step was rolled back, and theirs are as many events as it would have written."""
+    """Even if a step was rolled back and others wrote as many events as it would have."""
     monkeypatch.setattr("app.rewind.service.BATCH", 2)
     path = f"/tickets/{world.ticket}"
     world.smith("PATCH", path, title="By the bot")

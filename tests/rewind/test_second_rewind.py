@@ -1,4 +1,4 @@
-"""One rewind takes everything back that can go back, and a second one changes nothing."""
+"""One rewind takes back everything that it can; a second one changes nothing."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def smith(world):
 
 @pytest.fixture
 def restore(world, smith):
-    """The bot restores what it has deleted."""
+    """Restore a ticket as the bot that deleted it."""
 
     def run(ticket):
         in_app(world.app, lambda: restore_ticket(smith, ticket))
@@ -28,9 +28,9 @@ def restore(world, smith):
 
 @pytest.fixture(params=[50, 1], ids=["one step", "a step for each change"])
 def rewind(request, world, monkeypatch):
-    """Rewind over REST and compare it with its preview; what was put back and kept.
+    """Rewind over REST and compare it with its preview; return what was put back and kept.
 
-    A second rewind must change nothing, and what is kept must be listed.
+    A second rewind must change nothing, and kept values must be listed.
     """
     monkeypatch.setattr("app.rewind.service.BATCH", request.param)
     path = f"/users/{world.cast.smith.user_id}/rewind"
@@ -61,7 +61,7 @@ def rewind(request, world, monkeypatch):
 
 
 def begin(world):
-    """Begin the span of the rewind now, after all that was written."""
+    """Start the span of the rewind after everything written so far."""
     world.since = events(world.app)[-1].created_at + 1
     while now_ms() < world.since:
         pass
@@ -110,7 +110,7 @@ def test_a_ticket_that_the_bot_deleted_and_restored_goes_with_its_relation(
 
 
 def test_a_deletion_and_its_restore_cancel_out(world, rewind, restore, smith):
-    """Whatever others have on it, and wrote on it since."""
+    """Regardless of others' relations to it and their later writes."""
     relate(world, world.bo, world.ticket, world.make(world.cast.bo, "Other"))
     comments = f"/tickets/{world.ticket}/comments"
     begin(world)
@@ -179,7 +179,7 @@ def test_a_relation_of_a_ticket_that_stays_deleted_is_listed(world, rewind):
 
 
 def test_a_parent_goes_once_nothing_below_it_is_left(world):
-    """The story cannot return to its epic, and keeps the other one only until it goes itself."""
+    """The story cannot return to its epic, and keeps the other one until the story is deleted."""
     epic = world.make(world.cast.ada, "Epic", type="epic")
     story = world.make(world.cast.smith, "Story", parent_ticket_id=epic)
     other = world.make(world.cast.smith, "Other epic", type="epic")
@@ -192,7 +192,7 @@ def test_a_parent_goes_once_nothing_below_it_is_left(world):
 
 
 def test_a_value_that_an_earlier_change_put_back_is_done(world):
-    """Though what came between could not be put back at the time."""
+    """Even if the change in between could not be put back at the time."""
     epics = [world.make(world.cast.ada, title, type="epic") for title in ("One", "Two", "Three")]
     path = f"/tickets/{world.ticket}"
     world.bo("PATCH", path, parent_ticket_id=epics[0])

@@ -1,4 +1,4 @@
-"""The steps after the setup: each leads to the next, and each may be skipped."""
+"""The steps after the setup: each leads to the next, and each can be skipped."""
 
 import re
 
@@ -33,10 +33,10 @@ def test_the_steps_follow_the_setup(newcomer):
     assert "cleo" in newcomer.get("/start/people").text
     last = newcomer.get("/start/bot").text
     assert "/projects/OURS/board" in last
-    # The one project is ticked already, and the bot may write: this is where one tries it.
+    # The only project is preselected, and the bot may write, because people try it out here.
     assert re.search(r'name="mode" value="write" checked', last)
     assert not re.search(r'name="mode" value="read" checked', last)
-    # Elsewhere a bot only reads unless one says otherwise.
+    # Elsewhere a bot is read-only by default.
     assert re.search(r'name="mode" value="read" checked', newcomer.get("/new-bot").text)
     project_id = re.search(r'name="project_ids" value="([^"]+)" checked', last)[1]
     answer = newcomer.post("/start/bot", username="bot-1", mode="read", project_ids=project_id)

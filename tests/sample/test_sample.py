@@ -1,4 +1,4 @@
-"""The sample project: made by ordinary audited changes, whole or not at all, and removed again."""
+"""The sample project: created by ordinary audited changes, all or nothing, and removable."""
 
 import re
 
@@ -52,7 +52,7 @@ def test_everything_is_there_to_look_at(app, ada, cast):
     for slug in ("welcome", "working", "agents", "writing", "keys", "undo"):
         page = ada.get(f"/projects/SAMPLE/wiki/{slug}").text
         assert 'class="wikilink' in page, slug
-    # Names stand in for all that the texts leave open.
+    # Real names replace all placeholders in the texts.
     told = str(rows(app, select(Ticket.title, Ticket.body)) + rows(app, select(WikiPage.body)))
     assert "PERSON" not in told
     home = ada.get("/").text
@@ -61,7 +61,7 @@ def test_everything_is_there_to_look_at(app, ada, cast):
 
     bots_worked_through_their_tools(app, ada)
     every_row_has_its_event(app)
-    # There is one at a time.
+    # There is only one at a time.
     load(ada)
     assert len(events(app, event_type="project.created")) == 3
 
@@ -74,7 +74,7 @@ def bots_worked_through_their_tools(app, ada):
     assert ("transition_ticket", "auth.read_only_bot") in refused
     tried = events(app, event_type="auth.bot.write_attempt_in_read_mode")
     assert [one.payload["operation"] for one in tried] == ["transition_ticket"]
-    # Each call is a request of its own, which the tool log shares with its events.
+    # Each call is a separate request, whose id the tool log shares with its events.
     ids = rows(app, select(ToolInvocation.request_id).distinct())
     assert len(ids) == len(calls)
     moved = events(app, event_type="ticket.state_changed", actor_kind="bot")
@@ -110,14 +110,14 @@ def test_removing_takes_it_away_and_keeps_what_happened(app, ada, cast):
     assert ada.post("/sample-project/remove").location == "/projects?removed"
     page = ada.get("/projects?removed").text
     assert "The audit log is kept." in page
-    # Where there are projects of one's own, it is not offered again but under /start.
+    # If there are other projects, it is offered only under /start.
     assert "Load the sample project" not in page
     assert "Load the sample project" in ada.get("/start").text
     assert ada.get(BOARD).status_code == 410
     bots = rows(app, select(User.is_active).where(User.username.startswith("sample-")))
     assert [one.is_active for one in bots] == [False, False]
     assert rows(app, select(func.count()).select_from(AuditEvent))[0][0] == before + 3
-    # Again is no error, and so is another sample: the key is new, the bots are the old ones.
+    # Repeating is not an error, nor is another sample: the key is new, the bots are reused.
     assert ada.post("/sample-project/remove").status_code == 303
     again = ada.post("/sample-project", next="/start/people")
     assert again.location == "/start/people"
@@ -136,7 +136,7 @@ def test_what_is_somebody_elses_is_left_alone(app, ada, cast):
     assert ada.post("/sample-project").location == "/projects/SAMPLE2/board"
     writers = ok(cast.ada.get("/bots"))["data"]
     [other] = [one for one in writers if one["username"] == "sample-writer-2"]
-    # Let into another project, it is somebody's own by now.
+    # Allowed in another project, it counts as the person's own bot.
     allowed = [*other["project_ids"], cast.open_project]
     ok(cast.ada.patch(f"/bots/{other['id']}", {"project_ids": allowed}))
     ada.post("/sample-project/remove")

@@ -1,1 +1,1 @@
-"""Screenshots of every page, to be looked at: ``make screenshots``."""
+"""Screenshots of every page, for review: ``make screenshots``."""

@@ -1,8 +1,7 @@
-"""Take a picture of every page, wide and on a phone, in light and dark.
+"""Take a screenshot of every page, wide and on a phone, in light and dark.
 
-Starts a server of its own on a temporary instance and fills it; the pictures go to screenshots/,
-one folder for each look, over those of the last time. Those that README.md shows go to
-docs/pictures/ as well.
+Starts a server on a temporary instance and fills it; the screenshots go to screenshots/, one folder
+per look, and replace earlier ones. Those used in README.md also go to docs/pictures/.
 """
 
 import argparse
@@ -37,20 +36,20 @@ STRANGERS = {
     "password-over": "/password/used",
     "setup": "{new}/setup",
 }
-# What README.md shows of the sample project.
+# Sample project pages that README.md shows.
 IN_README = {"board": "/projects/SAMPLE/board", "bot-review": "/bots/sample-writer/review"}
-# What the guides show, as the README does, in both themes.
+# Pages that the guides show in both themes, like the README.
 IN_BOTH = {"sign-off": "/", "audit-event": "/audit/events/{overtaken}"}
-# What is clicked before.
+# Elements to click first.
 CLICKED = {"sign-off": "#need-DEMO-9 [hx-get]"}
-# What the guides show, in light.
+# Pages that the guides show in light.
 IN_GUIDES = {
     "receipts": "/bots/bot-dev-1/review",
     "rewind": "/rewind?bot=bot-dev-1&since=7d",
 }
 README_FOLDER = ROOT / "docs" / "pictures"
 README_SIZE = {"width": 1280, "height": 640}
-# Longer pages are cut here: nobody looks at the rest.
+# Longer pages are cropped to this height.
 TALLEST = 2600
 PAGES = {
     "home": "/",
@@ -167,7 +166,7 @@ REAL = {
     "real-wiki": "/projects/REAL/wiki",
     "real-search": "/search?q=agent",
 }
-# What opens on a page: the address, then what to click.
+# Things that open on a page: the address, then the element to click.
 OPENED = {
     "open-palette": ("/projects/DEMO/board", "[data-palette]:visible"),
     "open-menu": ("/projects", ".header .face"),
@@ -190,7 +189,7 @@ OPENED = {
 
 @contextmanager
 def looking(browser: Browser, made: Seeded, look: str) -> Iterator[Page]:
-    """A page of this look, logged in as Ada."""
+    """Provide a page with this look, logged in as Ada."""
     phone = {"has_touch": True, "is_mobile": True} if look.startswith("phone") else {}
     context = browser.new_context(**LOOKS[look], **phone, reduced_motion="reduce")
     name, _, value = made.cookie.partition("=")
@@ -200,7 +199,7 @@ def looking(browser: Browser, made: Seeded, look: str) -> Iterator[Page]:
 
 
 def keep(page: Page, path: Path, *, whole: bool = True) -> None:
-    """Keep a picture of the page, and say where it is wider than the screen."""
+    """Save a screenshot of the page, and report if the page is wider than the screen."""
     page.wait_for_load_state("networkidle")
     width, height, inner = page.evaluate(
         "(({scrollWidth, scrollHeight, clientWidth}) => [scrollWidth, scrollHeight, clientWidth])"
@@ -229,7 +228,7 @@ def _for_readme(browser: Browser, made: Seeded, served: Served, instance: Path) 
 
 
 def main() -> None:
-    """Take the pictures whose names contain one of the words given, or all."""
+    """Take the screenshots whose names contain one of the given words, or all."""
     parser = argparse.ArgumentParser(prog="make screenshots", description=__doc__)
     parser.add_argument("words", nargs="*", help="only pages whose names contain one of these")
     parser.add_argument("--look", choices=LOOKS, action="append", help="only these (all)")
@@ -244,13 +243,13 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         instance = Path(folder) / "instance"
-        # The page of the design system is for development.
+        # The design system page requires debug mode.
         with (
             serving(instance, FLASK_DEBUG="1", **DOORS) as served,
             serving(Path(folder) / "new") as new,
         ):
             made = fill(served, instance)
-            # Until the picture of an invitation has been taken, there is none to open.
+            # No invitation can be opened until its screenshot has been taken.
             made.ids |= {"new": new.url, "invite": "/password/none"}
             browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
             for look in asked.look or LOOKS:

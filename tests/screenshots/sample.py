@@ -1,4 +1,4 @@
-"""What the screenshots show: a project in which work goes on, and the real data if it is there."""
+"""Content for the screenshots: a project with work in progress, and the real data if present."""
 
 import sys
 from pathlib import Path
@@ -50,13 +50,13 @@ TICKETS = (
     ("A calmer empty state, with one sentence that says what to do", "low", "To do", True),
     ("Rotate the certificates", "high", "Done", False),
 )  # fmt: skip
-# Settings with which the pages of mail and single sign-on have something to show.
+# Settings that give the pages of mail and single sign-on something to show.
 DOORS = {
     "OIDC_ISSUER": "https://id.example.org",
     "OIDC_CLIENT_ID": "docket",
     "OIDC_CLIENT_SECRET": "a secret of this client",
     "MAIL_FROM": "Docket <docket@mail.example.org>",
-    # Where nobody answers.
+    # Nothing listens there.
     "SMTP_URL": "smtp://127.0.0.1:1",
 }
 FILTER = "A filter of the board is gone once the page is loaded again.\n"
@@ -107,9 +107,9 @@ def fill(served: Served, instance: Path) -> Seeded:
             instance, served, "import-issues", REAL_DATA / "issues.jsonl", "--project", "REAL"
         )
         run_flask(instance, served, "import-wiki", REAL_DATA / "wiki", "--project", "REAL")
-    # The importing commands take the only human there is for whoever imports.
+    # Later, because the import commands act as the only human by default.
     made.call("POST", "/users", {"username": "bo", "password": "another calm one"})
-    # Last, so that what it fails to send does not crowd the audit log.
+    # Last, so that its failed deliveries do not fill the audit log.
     hook = {"url": "https://hooks.example.org/docket", "event_types": ["ticket.*"]}
     made.ids["webhook"] = made.call("POST", "/webhooks", {**hook, "secret": "s" * 32})["id"]
     forge = {"name": "GitHub", "forge": "github", "project_ids": [project]}
@@ -119,12 +119,12 @@ def fill(served: Served, instance: Path) -> Seeded:
 
 
 def _details(made: Seeded, project: str) -> None:
-    """What pages of one thing show: a note, an event, a deleted ticket, an empty project."""
+    """Create what detail pages show: a note, an event, a deleted ticket, an empty project."""
     made.ids["note"] = made.call("GET", f"/projects/{project}/sticky-notes")["data"][1]["id"]
     gone = made.ticket("Deleted since")
     made.call("DELETE", f"/tickets/{gone}")
     made.ids["gone"] = gone
-    # A change of a text, so that its page has something to compare.
+    # A change of a text, so that its page shows a comparison.
     changes = made.call("GET", "/audit?event_type=ticket.updated")["data"]
     made.ids["event"] = next(one["id"] for one in changes if "body" in one["payload"]["changes"])
     comment = made.call("GET", "/tickets/DEMO-5/comments")["data"][0]
@@ -134,7 +134,7 @@ def _details(made: Seeded, project: str) -> None:
     made.call("POST", "/projects", {"key": "EMPTY", "name": "Empty project"})
     project = f"/projects/{made.ids['project']}"
     made.call("PATCH", project, {"sign_off": True, "review_state_id": made.ids["In review"]})
-    # What a bot did before it left the ticket for sign-off, without the comment that Ada wrote.
+    # A bot's work before it left the ticket for sign-off, without reading Ada's comment.
     ready = "/tickets/DEMO-9"
     made.call("PATCH", ready, {"body": FILTER})
     made.call("GET", ready, as_bot=True)
@@ -145,7 +145,7 @@ def _details(made: Seeded, project: str) -> None:
         made.call("POST", f"{ready}/transition", given, as_bot=True)
     doing = f"{project}/workflow-states/{made.ids['In progress']}"
     made.call("PATCH", doing, {"wip_limit": 2})
-    # A change of a bot that a person went over.
+    # A bot's change that a person overwrote.
     made.call("PATCH", "/tickets/DEMO-6", {"priority": "high"}, as_bot=True)
     sent = {"Cookie": made.cookie, "Content_Type": "multipart/form-data; boundary=b"}
     path = "/api/v1/tickets/DEMO-2/files"
@@ -158,9 +158,9 @@ def _details(made: Seeded, project: str) -> None:
 
 
 def run_flask(instance: Path, served: Served, *arguments: object) -> None:
-    """Run a command on the instance, and print what it complains of."""
+    """Run a command on the instance, and print its output if it fails."""
     log = instance.with_name(f"{arguments[0]}.log")
     command = Forked("wsgi", tuple(map(str, arguments)))
-    # Lines that could not be taken are said and skipped.
+    # Unaccepted lines are reported and skipped.
     if ended(fork(command, ROOT, environment(instance, served.port), log), log):
         print(log.read_text()[-500:], file=sys.stderr)

@@ -1,4 +1,4 @@
-"""What a picture needs more than a click for."""
+"""Screenshots that need more than a click."""
 
 from uuid import uuid4
 
@@ -45,7 +45,7 @@ def _conflict(page: Page, made: Seeded) -> None:
     page.fill("[name=body]", mine)
     page.click("[data-save]")
     page.wait_for_selector("[name=take]")
-    # As it was, for the next look.
+    # Restore the page for the next look.
     made.call("PATCH", f"/wiki/pages/{there['id']}", {"body": there["body"]})
 
 
@@ -126,14 +126,14 @@ def _two_factor(page: Page, made: Seeded) -> None:
 
 
 def resume(page: Page, made: Seeded) -> None:
-    """As it was, for the next picture."""
+    """Restore the state for the next screenshot."""
     page.goto(f"{made.url}/projects/DEMO/board")
     while page.locator(".paused [value=resume]").count():
         with page.expect_navigation():
             page.locator(".paused [value=resume]").first.click()
 
 
-# What needs more than a click.
+# Screenshots that need more than a click.
 STAGED = {
     "open-keys": _keys,
     "open-bulk-more": _bulk_more,

@@ -11,7 +11,7 @@ def ada(cast):
 
 @pytest.fixture
 def flush(app):
-    """Have all pending documents stored in the index."""
+    """Store all pending documents in the index."""
 
     def run():
         with app.app_context():
@@ -22,7 +22,7 @@ def flush(app):
 
 @pytest.fixture
 def search(cast):
-    """Search as ada, or as another; the rows."""
+    """Search as ada, or as another caller; return the rows."""
 
     def run(q, who=None, **filters):
         given = {"q": q, **filters}
@@ -33,7 +33,7 @@ def search(cast):
 
 @pytest.fixture
 def titles(search):
-    """The titles that a search finds, in order."""
+    """Return the titles that a search finds, in order."""
 
     def run(q, who=None, **filters):
         return [row["title"] for row in search(q, who, **filters)]
@@ -43,7 +43,7 @@ def titles(search):
 
 @pytest.fixture
 def ticket(cast):
-    """A new ticket in OPEN."""
+    """Create a ticket in OPEN."""
 
     def run(title, body="", **fields):
         return make_ticket(cast.ada, cast.open_project, title, body=body, **fields)
@@ -53,7 +53,7 @@ def ticket(cast):
 
 @pytest.fixture
 def page(cast):
-    """A new wiki page, global unless told otherwise."""
+    """Create a wiki page, global by default."""
 
     def run(title, body="", project_id=None):
         given = {"title": title, "body": body, "project_id": project_id}

@@ -1,4 +1,4 @@
-"""What the index has, and what is pending."""
+"""The content of the index, and what is pending."""
 
 from sqlalchemy import text as sql
 
@@ -7,7 +7,7 @@ from tests.support.story import ok
 
 
 def pending_rows():
-    """How much is pending, as the database says; PostgreSQL tells in pages, and flushes them."""
+    """Return how much is pending; PostgreSQL counts pages, and flushes them."""
     if is_postgresql():
         clean = sql("SELECT gin_clean_pending_list('ix_search_fts_terms')")
         return run_write(lambda: session.scalar(clean))
@@ -21,7 +21,7 @@ def found(cast, q):
 
 
 def stored_terms(document_id):
-    """What the index has of the document."""
+    """Return the index's terms of the document."""
     if is_postgresql():
         found = session.scalar(
             sql("SELECT terms FROM search_fts WHERE place = :at"), {"at": document_id}

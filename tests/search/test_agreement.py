@@ -1,6 +1,6 @@
-"""Both databases find what the terms of the documents say, and nothing else, in the same order.
+"""Both databases find exactly what the documents' terms imply, in the same order.
 
-The model below reads the terms as plain sets and lists. Each database must agree with it, so they
+The model below treats the terms as plain sets and lists. Each database must agree with it, so they
 agree with each other.
 """
 
@@ -25,10 +25,10 @@ from tests.support.sizes import IS_LONG
 
 pytestmark = pytest.mark.slow
 
-# Few words, so that they meet; of several scripts, stems and beginnings.
+# Few words, so that they coincide; with several scripts, stems and prefixes.
 WORDS = (
     *("run", "running", "runs", "runner", "gate", "gates", "gateway", "a", "an", "über", "uber"),
-    # More than are looked for one by one.
+    # More words with one prefix than are looked up individually.
     *("gated", "gatehouse", "gatekeeper", "gatepost"),
     *(
         "東京",
@@ -42,12 +42,12 @@ WORDS = (
         "2026",
         "café",
         "d'être",
-        # Signs that stand for capitals.
+        # Compatibility characters for capital letters.
         "№1234",
         "№123456",
         "ᴬᴮᴰᴱ",
         "ᴬᴮᴰᴱᴳ",
-        # As kinds are called.
+        # The names of kinds.
         "page",
         "wiki",
         "ticket",
@@ -72,7 +72,7 @@ PIECES = st.lists(
 
 
 def fits(expression, terms):
-    """Whether a document of these terms fits, read off the terms."""
+    """Return whether a document with these terms matches, by the model."""
     everything = {*terms.words, *terms.marks.split(" ")}
     match expression:
         case Term(term):
@@ -99,7 +99,7 @@ def _is_phrase(found, words, is_open):
 
 
 def documents(given):
-    """Documents, oldest first."""
+    """Return documents, oldest first."""
     project = ids.new_id()
     return [
         SearchDoc(
@@ -116,7 +116,7 @@ def documents(given):
 
 @pytest.fixture
 def indexed(app, monkeypatch):
-    """Replace what is indexed by these documents, of which every second may wait."""
+    """Replace the indexed documents with these, every second of which may be pending."""
     given = {}
 
     def source(kind):
@@ -163,10 +163,10 @@ def test_each_database_finds_what_the_terms_say(indexed, given_docs, asked):
                         assert newest_ids(wanted) == expected, (q, tier)
                         ranked += [(one, tier) for one in expected]
                     assert best_ids(q) == ranked, q
-                    # As a cursor may ask that names a tier between those of the query.
+                    # A cursor may name a tier between those of the query.
                     lower = [one for one in ranked if one[1] <= ranking.Tier.ALL_IN_LEAD]
                     assert best_ids(q, ranking.Tier.ALL_IN_LEAD) == lower, q
-                    # What is in any other tier fits anywhere, too.
+                    # Whatever matches any other tier also matches ANYWHERE.
                     apart = [
                         fitting
                         for tier, fitting, _ in tiers(parse(q))
@@ -183,7 +183,7 @@ def test_each_database_finds_what_the_terms_say(indexed, given_docs, asked):
 
 @pytest.mark.parametrize("count", range(8))
 def test_a_beginning_finds_all_words_however_many_there_are(indexed, count):
-    """SQLite looks for a few of them one by one."""
+    """SQLite looks up a few of them individually."""
     longer = ("gateway", "gatehouse", "gatepost", "gateman", "gatefold", "gateleg", "gated")
     given = ("gat", *longer[:count])
     docs = documents([(DocumentKind.TICKET, word, f"mended {word}", False) for word in given])
@@ -201,7 +201,7 @@ def test_a_beginning_finds_all_words_however_many_there_are(indexed, count):
 
 
 def test_an_exclusion_holds_while_documents_are_flushed(app, indexed):
-    """GIN gets their terms one after the other, and marks of titles after words."""
+    """GIN inserts terms one by one, and title marks after words."""
     chance = random.Random(7)
 
     def body() -> str:
@@ -232,22 +232,22 @@ def test_an_exclusion_holds_while_documents_are_flushed(app, indexed):
 
 
 def newest_ids(wanted):
-    """The ids of what fits, as the index says."""
+    """Return the ids of the matches, in the order of the index."""
     found = newest(wanted, ranking.END, 50)
     known = index.documents(found)
     return [known[document_id][1] for document_id in found]
 
 
 def newest(wanted, below, limit):
-    """The document ids of the newest that fit, all under ``below``."""
+    """Return the document ids of the newest matches below ``below``."""
     asked = [TierQuery(ranking.Tier.ANYWHERE, wanted, below)]
     return [document_id for document_id, _ in index.best(asked, [], limit)]
 
 
 def best_ids(q, first=None):
-    """The ids of all that fits with their tiers, page after page, as the index ranks them.
+    """Return the ids of all matches with their tiers, page by page, as the index ranks them.
 
-    From the tier ``first`` on, if that is given.
+    Start from the tier ``first``, if given.
     """
     query = parse(q)
     everything = [one for one in (some_of_all_tiers(query), all_tiers(query)) if one is not None]
@@ -265,15 +265,15 @@ def best_ids(q, first=None):
 
 
 def begin_block(number):
-    """Have twenty documents be the last of a block of document ids, and the next of another."""
+    """Make the next twenty documents the last of a block of document ids."""
     place = (number << postgres.BLOCK_BITS) - 21
     leap = text("SELECT setval(pg_get_serial_sequence('search_docs', 'place'), :place)")
     run_write(lambda: session.execute(leap, {"place": place}))
 
 
 def test_documents_of_many_blocks_are_looked_through_in_order(indexed, monkeypatch):
-    """What fits lies far apart, on both sides of the ends of PostgreSQL's blocks."""
-    # So few that even these are not all looked for at once.
+    """Matches are far apart, on both sides of PostgreSQL's block boundaries."""
+    # So few that even these are not all fetched at once.
     monkeypatch.setattr(postgres, "FEW_MATCHES", 5)
     chance = random.Random(4)
     docs = []

@@ -1,4 +1,4 @@
-"""No input is an error, whatever is indexed and whatever is asked."""
+"""No input causes an error, whatever is indexed or searched for."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings

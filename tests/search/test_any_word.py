@@ -1,4 +1,4 @@
-"""Where nothing has all words, what has any of them."""
+"""If nothing matches all words, search finds what matches any of them."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from tests.support.story import ok, refused
 
 @pytest.fixture(name="ask")
 def _ask(cast):
-    """Search as ada: the titles, and how they match."""
+    """Search as ada; return the titles, and how they match."""
 
     def run(q, **filters):
         found = ok(cast.ada.get("/search", query_string={"q": q, "match": "any", **filters}))
@@ -135,7 +135,7 @@ def test_of_common_words_alone_the_newest_are_compared(ticket, ask, few):
     found, matched = ask('printer smoke "no such"')
     assert found[0] == "Both"
     assert matched == "any"
-    # The newest three documents of one word reach this far back.
+    # The newest three documents with each word go back this far.
     assert set(found[1:]) <= {f"Other {number}" for number in range(4)} | {"One 4", "One 3"}
 
 

@@ -1,4 +1,4 @@
-"""Comments are searched, below titles and bodies."""
+"""Comments are searched, and rank below titles and bodies."""
 
 import pytest
 

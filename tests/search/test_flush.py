@@ -1,4 +1,4 @@
-"""Documents that are pending are flushed into the index, by a thread, a process or a search."""
+"""Pending documents are flushed into the index, by a thread, a process or a search."""
 
 import logging
 import threading
@@ -30,7 +30,7 @@ from tests.support.story import make_ticket, ok
 
 @pytest.fixture
 def flusher(app, monkeypatch):
-    """A thread that flushes, begun when called; in tests after a shorter delay."""
+    """Returns a function that starts a flushing thread, with a shorter delay than in production."""
     monkeypatch.setattr(flushing.index, "flush_delay_seconds", lambda: 0.05)
     begun = []
 
@@ -46,7 +46,7 @@ def flusher(app, monkeypatch):
 
 @pytest.fixture
 def flushed(monkeypatch):
-    """Which flushes went well: of this process alone, or of all."""
+    """List the successful flushes: True for this process's own documents, False for all."""
     times = []
     real = index.flush
 
@@ -59,7 +59,7 @@ def flushed(monkeypatch):
 
 
 def test_a_thread_flushes_what_is_put(app, cast, flusher, flushed):
-    """What was left before at once, and then its own."""
+    """It flushes leftovers at once, and then its own documents."""
     make_ticket(cast.ada, cast.open_project, "Gate before")
     one = flusher()
     until(lambda: flushed == [False])
@@ -72,7 +72,7 @@ def test_a_thread_flushes_what_is_put(app, cast, flusher, flushed):
 
 
 def test_a_thread_goes_on_after_a_failure(flusher, flushed, monkeypatch, caplog):
-    """And with all that is left, as it did not get to it; it says so once."""
+    """It then flushes everything pending, since it missed some; it logs the failure once."""
     failures = [RuntimeError("broken"), Unavailable()]
     real = flushing.index.flush
 
@@ -96,7 +96,7 @@ def test_a_thread_goes_on_after_a_failure(flusher, flushed, monkeypatch, caplog)
 
 
 def test_a_check_flushes_while_that_makes_searches_faster(flusher, flushed, monkeypatch):
-    """And goes on with what is put meanwhile."""
+    """It continues with documents put meanwhile."""
     monkeypatch.setattr(flushing, "MERGE_SECONDS", 0)
     one = flusher()
     until(lambda: flushed == [False])
@@ -125,7 +125,7 @@ def test_a_thread_that_stops_is_called_no_more(app, cast, flusher):
 
 
 def test_a_process_waits_for_another_that_flushes(app, cast):
-    """So that nothing is left when both are done; on SQLite the writer lock sees to it."""
+    """So nothing is pending when both are done; on SQLite the writer lock ensures that."""
     make_ticket(cast.ada, cast.open_project, "Gate")
     order = []
     held = threading.Event()
@@ -152,7 +152,7 @@ def test_a_process_waits_for_another_that_flushes(app, cast):
 
 
 def test_what_was_flushed_and_changed_is_found_as_it_is_now(app, cast, flush):
-    """By a search, and as the condition that it is of lists."""
+    """Both by a search and by the search filter of lists."""
     ticket = make_ticket(cast.ada, cast.open_project, "Gate")
     flush()
     ok(cast.ada.patch(f"/tickets/{ticket['id']}", {"title": "Door"}))
@@ -185,9 +185,9 @@ def test_what_another_process_left_is_found_at_once(app, cast, tmp_path):
 
 
 def test_a_new_document_has_the_terms_that_it_would_have_later(app, cast):
-    """Those of its number too, which comes when the others are made."""
+    """Including that of its block, which PostgreSQL adds when it assigns the place."""
     with app.app_context():
-        # In another block than the first.
+        # In a different block than the first one.
         far = sql("INSERT INTO search_docs (place, id, kind) VALUES (50000, :id, 'ticket')")
         run_write(lambda: session.execute(far.bindparams(bindparam("id", new_id(), type_=Id))))
         if is_postgresql():

@@ -1,4 +1,4 @@
-"""What was just put is found at once, stored in the index or not."""
+"""A document just put is found at once, whether stored in the index or not."""
 
 import threading
 from contextlib import contextmanager
@@ -32,7 +32,7 @@ def sqlite_database():
 
 @pytest.fixture
 def on_sqlite(sqlite_database):
-    """ada on SQLite, inside the application's context."""
+    """ada on SQLite, inside the application context."""
     sqlite_database.empty()
     cast = make_cast(sqlite_database.app)
     with sqlite_database.app.app_context():
@@ -133,7 +133,7 @@ def test_a_search_writes_nothing_where_nothing_is_pending(on_sqlite, monkeypatch
 
 
 def test_what_a_unit_of_work_puts_it_finds_itself(on_sqlite):
-    """Its search stores what is pending in the same transaction."""
+    """Its search stores pending documents in the same transaction."""
     actor = Actor(ActorKind.HUMAN, user_id=on_sqlite.ada.user_id)
 
     def create_and_search():
@@ -148,7 +148,7 @@ def test_what_a_unit_of_work_puts_it_finds_itself(on_sqlite):
 def test_the_event_loop_gives_a_search_to_a_thread_only_where_something_is_pending(
     on_sqlite, monkeypatch
 ):
-    # A search that took long on a slow machine is given to threads whatever is pending.
+    # Otherwise a search that was slow on a slow machine would go to threads anyway.
     monkeypatch.setattr(lanes, "MAX_LOOP_SECONDS", float("inf"))
     put(on_sqlite, "Gate")
     with pytest.raises(LaneRequired) as raised:
@@ -160,7 +160,7 @@ def test_the_event_loop_gives_a_search_to_a_thread_only_where_something_is_pendi
 
 @contextmanager
 def lock_held_long(monkeypatch):
-    """Another holds the writer lock for longer than anybody waits."""
+    """Hold the writer lock for longer than anyone waits."""
     monkeypatch.setattr(locks, "LOCK_SECONDS", 0.05)
     held, done = threading.Event(), threading.Event()
     engine = db.engine
@@ -182,7 +182,7 @@ def lock_held_long(monkeypatch):
 
 @contextmanager
 def read_only(_monkeypatch):
-    """The database takes no writes."""
+    """Make the database read-only."""
 
     def refuse(connection, _record):
         connection.execute("PRAGMA query_only=ON")
@@ -198,7 +198,7 @@ def read_only(_monkeypatch):
 
 
 def every_search(cast):
-    """A search by REST, on a page, in the palette, by MCP, and as filters of lists; the answers."""
+    """Yield the responses of a search by REST, page, palette and MCP, and as filters of lists."""
     client = cast.ada.client
     yield cast.ada.get("/search?q=gate")
     yield client.get("/search?q=gate")
@@ -213,7 +213,7 @@ def every_search(cast):
 def test_a_search_that_cannot_store_what_is_pending_is_unavailable(
     on_sqlite, monkeypatch, hindrance
 ):
-    """As a write would be; where nothing is pending it is answered."""
+    """Like a write; if nothing is pending, the search is answered."""
     put(on_sqlite, "Gate that was left")
     with hindrance(monkeypatch):
         for answer in every_search(on_sqlite):

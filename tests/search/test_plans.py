@@ -1,4 +1,4 @@
-"""How the databases go about a search."""
+"""The query plans of searches."""
 
 import os
 import re
@@ -15,8 +15,8 @@ from app.search.ranking import END, Tier, TierQuery, some_of_all_tiers
 
 
 def generic_plan(driver, sql):
-    """How PostgreSQL goes about a statement that it plans once for all values."""
-    # Not by GENERIC_PLAN, which 15 does not know.
+    """Return PostgreSQL's generic plan of a statement."""
+    # Without GENERIC_PLAN, which PostgreSQL 15 does not support.
     nothing = ", ".join(["NULL"] * len(set(re.findall(rb"\$\d+", sql))))
     answers = [
         driver.pgconn.exec_(one)
@@ -34,7 +34,7 @@ def generic_plan(driver, sql):
 
 
 def numbered(sql):
-    """The statement with numbers for its parameters, as PREPARE takes it."""
+    """Return the statement with numbered parameters, as PREPARE expects them."""
     names = list(dict.fromkeys(re.findall(r"%\((\w+)\)s", sql)))
     made = re.sub(r"%\((\w+)\)s", lambda found: f"${names.index(found[1]) + 1}", sql)
     return made.replace("%%", "%").encode()
@@ -43,7 +43,7 @@ def numbered(sql):
 def test_postgresql_asks_the_index_and_reads_no_vector_that_it_did_not_name(
     ticket, app, monkeypatch
 ):
-    """In a small table too, which the planner would rather read whole."""
+    """Even in a small table, which the planner would rather read sequentially."""
     with app.app_context():
         if not is_postgresql():
             return

@@ -1,4 +1,4 @@
-"""In which order hits come, and what the index is asked for that (app/search/ranking.py)."""
+"""The order of hits, and the queries that the index needs for it (app/search/ranking.py)."""
 
 from contextlib import nullcontext
 
@@ -30,11 +30,11 @@ def test_the_title_itself_comes_first(ticket, titles):
 
 
 def test_the_index_is_asked_until_all_that_fits_is_found(ticket, cast, app, monkeypatch):
-    """On SQLite for what fits anywhere, then tier by tier until each has its own, never for the
-    rest; on PostgreSQL for several tiers at once.
+    """SQLite is asked for matches of any tier, then tier by tier until each match has its tier,
+    never for the rest; PostgreSQL for several tiers at once.
 
-    All words that begin as the last one does are looked at where the word itself is on too few, and
-    on SQLite where there are any.
+    Words that have the last word as a prefix are queried if the word itself has too few matches,
+    and on SQLite only if there are such words.
     """
     anywhere = ["the word itself", "all that begins so"]
     asked = []
@@ -55,33 +55,33 @@ def test_the_index_is_asked_until_all_that_fits_is_found(ticket, cast, app, monk
         return [row["title"] for row in ok(cast.ada.get("/search", query_string={"q": q}))["data"]]
 
     assert titles_of("nowhere at all") == []
-    # On PostgreSQL in the newest block of places, and then in all.
+    # PostgreSQL is asked about the newest block of places, and then about all.
     more = 1 if is_at_once else 0
     assert 0 <= len(asked) - len(anywhere) <= more
-    # No other word begins so.
+    # No other word has this prefix.
     anywhere = anywhere if is_at_once else ["the word itself"]
     ticket("Gate in the wind")
     ticket("Wind", "and a gate, far below its title " + "other words " * 60)
     asked.clear()
     assert titles_of("gate wind") == ["Gate in the wind", "Wind"]
     tiers = ["exact title", "all in title", "some in title"]
-    # There the first two are one.
+    # On PostgreSQL the first two are one query.
     assert -more <= len(asked) - len([*anywhere, *tiers]) <= 0
     ticket("Below", "other words " * 60 + "gate wind")
     asked.clear()
     assert titles_of("gate wind") == ["Gate in the wind", "Wind", "Below"]
-    # What is left can be in the body or in comments.
+    # The rest can be in the body or in comments.
     tiers = ["exact title", "all in title", "some in title", "all in lead", "in the body"]
     assert -more <= len(asked) - len([*anywhere, *tiers]) <= 0
 
 
 class Corpus:
-    """Which places fit each tier, as the index on PostgreSQL says when it is looked at."""
+    """The places that match each tier, as PostgreSQL's index returns them for a query."""
 
     def __init__(self, newest, of_tiers):
         self.newest = newest
         self.of_tiers = of_tiers
-        # How many blocks each look took in; None where that were all that were left.
+        # How many blocks each query covered; None if it covered all that were left.
         self.looks = []
 
     def look(self, searches, limit):
@@ -107,7 +107,7 @@ class Corpus:
 @settings(max_examples=1000 if IS_LONG else 40)
 @given(st.data())
 def test_tiers_come_one_after_another_however_they_are_looked_for(given_data):
-    """On PostgreSQL, whatever number of them is in whichever block of places."""
+    """On PostgreSQL, however many matches are in whichever blocks of places."""
     newest = given_data.draw(st.integers(0, 40 << BLOCK_BITS), "newest place")
     limit = given_data.draw(st.integers(1, 8), "limit")
     tier_of = given_data.draw(
@@ -126,19 +126,19 @@ def test_tiers_come_one_after_another_however_they_are_looked_for(given_data):
             if place < asked.below
         ][:limit]
     )
-    # Of so few there is a look at the newest, another if that block is not full, and then one at
-    # all others.
+    # So few take a query of the newest block, another if that block is not full, and one of all
+    # others.
     assert len(corpus.looks) <= 3 * len(wanted)
     assert set(corpus.looks) <= {1, 4, None}
 
 
 def in_no_better(tier_of):
-    """The places of each tier, by its name."""
+    """Return the places of each tier, by its name."""
     return {str(tier): {place for place, one in tier_of.items() if one is tier} for tier in Tier}
 
 
 def test_no_look_names_many_blocks():
-    """Each is a term of the query. So they are few, or none as all documents are looked at."""
+    """Each block is a term of the query. So a query names few, or none and covers all documents."""
     wanted = [TierQuery(Tier.ANYWHERE, Term("x"), END)]
 
     def looks(blocks, in_each, limit, beyond=0):
@@ -155,14 +155,14 @@ def test_no_look_names_many_blocks():
     assert looks(2000, 4, 51) == [1, 4, 16]
     assert looks(2000, 8, 201) == [1, 4, 16, 16]
     assert looks(1, 16, 51) == [None]
-    # The newest block may have few places, or just as many as would not tell.
+    # The newest block may have few places, or just too few to tell.
     assert looks(250, 4096, 51, beyond=10) == [1, 4]
     assert looks(250, 256, 51, beyond=120) == [1, 4]
     assert looks(250, 8, 51, beyond=3000) == [1, None]
 
 
 def test_what_may_go_on_is_not_taken_for_rare():
-    """As few have the word itself, and many words that begin so."""
+    """Few documents have the word itself, but many have words that begin with it."""
     newest = (250 << BLOCK_BITS) - 1
     closed, begun = range(0, newest, 300), range(0, newest, 10)
     corpus = Corpus(newest, {"closed": closed, "open": begun, str(Tier.ALL_IN_TITLE): begun})
@@ -182,7 +182,7 @@ def test_few_that_fit_each_come_with_their_tier(given_data):
     )
     of_tiers = in_no_better(tier_of)
     for place, tier in tier_of.items():
-        # What is in a better tier can fit the worse ones as well.
+        # A match of a better tier can match the worse ones as well.
         for worse in Tier:
             if worse < tier and given_data.draw(st.booleans()):
                 of_tiers[str(worse)].add(place)
@@ -200,7 +200,7 @@ def test_few_that_fit_each_come_with_their_tier(given_data):
 
 
 def test_a_common_word_is_found_without_looking_at_all_that_begins_so():
-    """At a million tickets that took 34 milliseconds for each tier."""
+    """With a million tickets that took 34 milliseconds per tier."""
     query = parse("ticket")
     assert some_of_all_tiers(query) == Any((Term("§ticket"), Term("§§ticket")))
     tiers_of = {tier: fitting for tier, fitting, _ in ranking.tiers(query)}
@@ -210,7 +210,7 @@ def test_a_common_word_is_found_without_looking_at_all_that_begins_so():
 
 
 def test_the_mark_of_a_long_title_does_not_stand_for_its_words(ticket, titles):
-    """It is cut off: two titles that begin alike have the same."""
+    """The mark is truncated: two titles with the same beginning have the same mark."""
     title = "".join(chr(0x4E00 + number) for number in range(200))
     ticket(title)
     assert titles(title) == [title]
@@ -219,7 +219,7 @@ def test_the_mark_of_a_long_title_does_not_stand_for_its_words(ticket, titles):
 
 
 def test_a_quoted_word_is_found_as_it_is_alone_and_ranks_by_its_stem(ticket, titles):
-    """Of how a text begins only the stems are known."""
+    """The lead of a text is indexed by stems only."""
     ticket("Newest of all below", "other words " * 60 + "running")
     ticket("Begins so", "It runs")
     ticket("Older", "Running it")
@@ -229,7 +229,7 @@ def test_a_quoted_word_is_found_as_it_is_alone_and_ranks_by_its_stem(ticket, tit
 
 
 def exact_title(q):
-    """What fits because its title is just that."""
+    """Return the expression that matches a title exactly."""
     return next(fitting for tier, fitting, _ in ranking.tiers(parse(q)) if tier is Tier.EXACT_TITLE)
 
 
@@ -242,7 +242,7 @@ def test_words_of_a_phrase_in_a_title_must_be_together_somewhere(ticket, titles)
 
 
 def prefixes(expression):
-    """All beginnings that an expression looks for."""
+    """Return all prefixes that an expression looks for."""
     match expression:
         case Prefix():
             return {expression.text}

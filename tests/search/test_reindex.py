@@ -1,4 +1,4 @@
-"""The index built anew answers as the one that grew with every change."""
+"""A rebuilt index gives the same results as one that was updated with every change."""
 
 from sqlalchemy import text as sql
 
@@ -61,7 +61,7 @@ def test_reindexing_mends_what_was_lost_or_left(app, ada, search, ticket):
 
 
 def test_a_server_that_starts_with_an_empty_index_builds_it(app, search, ticket, monkeypatch):
-    """Found by upgrading old revisions with data in them: those were made before the index."""
+    """Found by upgrading old revisions with data that is older than the index."""
     ticket("Gate", "the gate in the wind")
     before = answers(search)
     with app.app_context():

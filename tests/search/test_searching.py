@@ -1,4 +1,4 @@
-"""What is found, in which order, and how it is shown."""
+"""What a search finds, in which order, and how it is displayed."""
 
 import pytest
 

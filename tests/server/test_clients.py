@@ -1,4 +1,4 @@
-"""Clients that are slow, hostile or careless, against the real server."""
+"""Slow, hostile or careless clients against the real server."""
 
 import fcntl
 import http.client
@@ -29,7 +29,7 @@ def served(tmp_path_factory):
 
 @contextmanager
 def stalled(served, sent):
-    """Many clients that have sent this much, and send no more."""
+    """Keep many clients connected that have sent this much, and send no more."""
     with ExitStack() as held:
         for _ in range(MANY):
             held.enter_context(closing(served.connect(sent)))
@@ -37,7 +37,7 @@ def stalled(served, sent):
 
 
 def read_status(connection):
-    """The status of the answer on a raw connection."""
+    """Return the status of the response on a raw connection."""
     received = b""
     while b"\r\n" not in received:
         piece = connection.recv(4096)
@@ -70,7 +70,7 @@ def test_500_stalled_clients_keep_no_one_waiting(served, sent):
 
 
 def test_bodies_that_come_a_little_late_arrive(served):
-    """More than may be slow at once, since these are not."""
+    """They exceed the limit on slow uploads, but do not count as slow."""
     body = b'{"username": 5}'
     sent = LOGIN + b"Content-Length: %d\r\n\r\n" % len(body) + body[:3]
     with ExitStack() as held:
@@ -92,7 +92,7 @@ def test_more_slow_bodies_than_an_address_may_have_are_refused(served):
         assert b"\r\nretry-after: " in answer.lower()
         assert b"rate_limit.exceeded" in answer
         assert b"\r\nconnection: close\r\n" in answer.lower()
-        # Whoever sends all of it is not kept waiting, nor is anybody else.
+        # A client that sends its whole body is not delayed, nor is anyone else.
         assert served.request("POST", "/api/v1/auth/login", b"{").status == 422
 
 
@@ -136,7 +136,7 @@ def test_a_head_that_never_ends_is_cut_off(tmp_path):
         for sent in (b"", b"GET / HT", LOGIN):
             with closing(served.connect(sent)) as connection, suppress(ConnectionError):
                 assert connection.recv(1) == b""
-        # A connection that was used is kept for as long, whatever is sent but a whole head.
+        # A used connection has the same limit; only a complete head counts.
         with closing(
             served.connect(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         ) as connection:
@@ -150,7 +150,7 @@ def test_a_head_that_never_ends_is_cut_off(tmp_path):
 
 
 def is_open(connection):
-    """Whether the server left this connection open, on which it has nothing to say."""
+    """Return whether the server keeps open a connection on which it has nothing to send."""
     try:
         return bool(select.select([connection], [], [], 0)[0]) is False
     except OSError:
@@ -169,14 +169,14 @@ def test_one_address_takes_half_of_the_connections_at_most(tmp_path):
             with closing(other):
                 other.request("GET", "/healthz")
                 assert other.getresponse().read() == b'{"status":"ok"}\n'
-        # Those that ended count no more.
+        # Closed connections no longer count.
         assert until(lambda: served.request("GET", "/healthz").status == 200)
     finally:
         end(served)
 
 
 def open_connections(served):
-    """How many connections its only worker has."""
+    """Return the number of connections of the only worker."""
     (worker,) = served.workers()
     found = psutil.Process(worker).net_connections("tcp")
     return sum(one.status in ("ESTABLISHED", "CLOSE_WAIT") for one in found)
@@ -188,7 +188,7 @@ def resident(process):
 
 @pytest.mark.quiet
 def test_an_abusive_address_hurts_no_other(tmp_path):
-    """500 half bodies, 500 half heads and 200 answers that nobody reads, from one address."""
+    """500 half bodies, 500 half heads and 200 unread responses, from one address."""
     settings = {"MAX_REQUEST_BYTES": 4 * 2**20, "WORKERS": 2}
     served = start(tmp_path / "instance", command=IMPATIENT, **settings)
     half = LOGIN + b"Content-Length: 4000000\r\n\r\n" + b"x" * 50_000
@@ -205,7 +205,7 @@ def test_an_abusive_address_hurts_no_other(tmp_path):
             return time.monotonic() - began
 
     def slowest_but_two():
-        """Of 200 requests of the other address, while the first one holds what it opened."""
+        """Return the third slowest of 200 requests from another address during the attack."""
         with ExitStack() as held:
             for sent, number in ((half, 500), (LOGIN, 500), (greedy, 200)):
                 for _ in range(number):
@@ -219,7 +219,7 @@ def test_an_abusive_address_hurts_no_other(tmp_path):
 
     try:
         before = max(map(resident, served.workers()))
-        # Other work of the machine can only add to a time, so one good attack of three will do.
+        # Other load on the machine can only add to a time, so one good result of three is enough.
         assert any(slowest_but_two() < 0.2 for _ in range(3))
         until(lambda: max(map(resident, served.workers())) < before + 60)
         assert served.request("GET", "/readyz").status == 200
@@ -229,7 +229,7 @@ def test_an_abusive_address_hurts_no_other(tmp_path):
 
 @pytest.mark.quiet
 def test_liveness_does_not_wait_for_requests_that_wait_for_the_database(served):
-    """More writers than places wait for the writer lock; the process still says that it lives."""
+    """More writers than there are places wait for the writer lock; /healthz still responds."""
     body = b'{"username": "ada", "password": "wrong"}'
     head = LOGIN + b"Content-Length: %d\r\n\r\n" % len(body)
     writers = served.log.parent / "instance" / "docket.db.write"

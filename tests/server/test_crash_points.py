@@ -1,6 +1,6 @@
-"""A server that dies at a named point of a delivery: nothing is lost, and every attempt is told.
+"""A server dies at a named point of a delivery: nothing is lost, every attempt is recorded.
 
-The processes die by SIGKILL from inside (tests/support/crashing.py), so the points are exact.
+The processes kill themselves with SIGKILL (tests/support/crashing.py), so the points are exact.
 """
 
 import http.client
@@ -29,12 +29,12 @@ from tests.support.workspace import Owner
 __all__ = ["receiver"]
 
 LEASE_MS = 4_000
-# As tests/support/crashing.py names them; importing it would build the application here.
+# Named in tests/support/crashing.py; importing it would build the application here.
 POINTS = ("after commit", "after claim", "after send", "before record")
 
 
 def owed(owner, hook, receiver):
-    """Whether each attempt that reached the receiver has its row, and the event arrived."""
+    """Return the rows if each attempt that reached the receiver has one and the event arrived."""
     rows = deliveries(owner, hook)
     known = {row["id"] for row in rows}
     reached = {one.headers["X-Webhook-Delivery"] for one in receiver.received}
@@ -43,7 +43,7 @@ def owed(owner, hook, receiver):
 
 @pytest.mark.parametrize("point", POINTS)
 def test_a_crash_loses_nothing(migrated_url, tmp_path, receiver, point):
-    """The worker process dies once; the server replaces it, and the new one goes on."""
+    """The worker process dies once; the server replaces it, and the new one continues."""
     mark = tmp_path / "crash"
     settings = settings_of(receiver, migrated_url) | {
         "CRASH_AT": point,
@@ -56,7 +56,7 @@ def test_a_crash_loses_nothing(migrated_url, tmp_path, receiver, point):
         (worker,) = served.workers()
         mark.touch()
         with suppress(OSError, http.client.HTTPException):
-            # The answer may be lost with the process; the change is committed.
+            # The response may be lost with the process; the change is committed.
             create(owner, project, "told")
         until(lambda: not mark.exists())
         until(lambda: served.workers() not in ([], [worker]))
@@ -64,7 +64,7 @@ def test_a_crash_loses_nothing(migrated_url, tmp_path, receiver, point):
         reached = Counter(one.headers["X-Webhook-Delivery"] for one in receiver.received)
         assert set(reached.values()) == {1}
         assert [row["status"] for row in rows[1:]] == ["retrying"] * (len(rows) - 1)
-        # What reached the receiver before the crash comes twice, and is said to be interrupted.
+        # Attempts that reached the receiver before the crash are repeated and marked interrupted.
         twice = point in ("after send", "before record")
         assert len(receiver.received) == (2 if twice else 1)
         assert len(rows) == (1 if point == "after commit" else 2)
@@ -76,14 +76,14 @@ def test_a_crash_loses_nothing(migrated_url, tmp_path, receiver, point):
 
 
 def _asked(owner, hook, receiver):
-    """As ``owed``, of a server that may be on its way back."""
+    """Return ``owed`` of a server that may be restarting; None if it does not respond."""
     with suppress(OSError, http.client.HTTPException, AssertionError):
         return owed(owner, hook, receiver)
     return None
 
 
 def test_the_work_of_a_killed_process_goes_to_the_other(cluster, template, tmp_path, receiver):
-    """Within two leases: here they last four seconds."""
+    """Within two leases, which last four seconds here."""
     name = unused_name()
     url = cluster.create_database(name, template)
     held, over = [], threading.Event()
@@ -106,7 +106,7 @@ def test_the_work_of_a_killed_process_goes_to_the_other(cluster, template, tmp_p
         receiver.wait_for(1)
         second = start(tmp_path / "second", command=FORKED_CRASHING, **settings)
         stack.callback(end, second)
-        # Behind the one that is under way, as the webhook has one at a time.
+        # Queued behind the one in progress: a webhook has one delivery at a time.
         other = Owner(second, owner.cookie)
         create(other, project, "waiting")
         killed = time.monotonic()

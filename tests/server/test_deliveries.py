@@ -1,7 +1,7 @@
-"""Deliveries by the real server: beside a black hole, from two processes at once.
+"""Deliveries by the real server: with a black hole, and from two processes at once.
 
-EVENTS=1000 runs the black hole longer; the default keeps it within a test run. Kills are the
-business of tests/torture.
+EVENTS=1000 runs the black hole longer; the default keeps the test short. tests/torture covers
+kills.
 """
 
 import os
@@ -40,7 +40,7 @@ def settings_of(receiver, url):
 
 
 def furnish(served, receiver):
-    """A project and a webhook; the owner and the project's id."""
+    """Create a project and a webhook; return the owner and the project's id."""
     owner = owner_of(served)
     project = owner.call("POST", "/projects", {"key": "OPS", "name": "Operations"})["id"]
     hook = subscribe(owner, receiver.url)
@@ -72,7 +72,7 @@ def titles(receiver):
 
 @pytest.mark.quiet
 def test_a_black_hole_keeps_nobody_waiting(migrated_url, tmp_path, receiver):
-    """Nine fast receivers and one that takes the connection and says nothing."""
+    """Nine fast receivers, and one that accepts the connection and never responds."""
     with ExitStack() as held:
         hole = held.enter_context(closing(socket.create_server(("127.0.0.1", 0), backlog=100)))
         served = held.enter_context(
@@ -90,7 +90,7 @@ def test_a_black_hole_keeps_nobody_waiting(migrated_url, tmp_path, receiver):
             committed[f"{number}"] = time.time()
             receiver.wait_for(9 * (number + 1))
         late = [one.at - committed[one.body["payload"]["title"]] for one in receiver.received]
-        # The machine does everything here: server, ten receivers and the test.
+        # The machine runs everything here: server, ten receivers and the test.
         print(f"median {statistics.median(late) * 1000:.0f} ms")
         assert statistics.median(late) < 0.5
         assert all(count == 9 for count in titles(receiver).values())
@@ -117,7 +117,7 @@ def test_a_stop_in_good_order_finishes_what_is_under_way(migrated_url, tmp_path,
         owner = Owner(again, owner.cookie)
         (row,) = until(lambda: deliveries(owner, hook))
         assert row["status"] == "succeeded"
-        # What comes next finds that nothing is sent once more.
+        # The next event shows that nothing is sent twice.
         create(owner, project, "two")
         receiver.wait_for(2)
         assert titles(receiver) == {"one": 1, "two": 1}

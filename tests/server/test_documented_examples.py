@@ -1,4 +1,4 @@
-"""The examples of docs/ do what they say: run one after the other against one new server."""
+"""The examples of docs/ work: they run in sequence against one new server."""
 
 import os
 import runpy
@@ -17,7 +17,7 @@ from tests.test_docs import blocks
 
 
 def run(command, folder, script, **environment):
-    """Run a script; what it printed."""
+    """Run a script; return its output."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         command,
@@ -49,7 +49,7 @@ def test_the_guides_work_as_they_are_written(tmp_path):
         token = (tmp_path / "token").read_text().strip()
         environment = {"DOCKET": served.url, "TOKEN": token}
         python = "\n".join(blocks("api-guide.md", "python"))
-        # The lines before ran, and made a third ticket.
+        # The shell examples ran before and created another ticket.
         python = python.replace('== ["OPS-1"]', '== ["OPS-2", "OPS-1"]')
         python = python.replace('== "OPS-2"', '== "OPS-3"')
         run([sys.executable, "-"], tmp_path, python, **environment)

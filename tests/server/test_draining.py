@@ -22,7 +22,7 @@ def test_32_bots_drain_a_queue_without_racing(migrated_url, tmp_path):
         drained = drain(owner, BOTS)
         assert len(drained.claims) == TICKETS
         assert set(drained.claims.values()) == {1}
-        # Two calls for each ticket, and one of each bot that finds nothing more.
+        # Two calls per ticket, and one per bot that finds nothing left.
         assert drained.calls - 2 * TICKETS - BOTS <= LOST * drained.calls
         assert drained.refused == []
         done = owner.call("GET", "/tickets?state_category=done&limit=200")

@@ -1,4 +1,4 @@
-"""No credential is ever written to the server's output, whatever way it came in."""
+"""No credential is ever written to the server's output, however it was received."""
 
 import base64
 import os
@@ -39,7 +39,7 @@ def test_no_credential_is_written(tmp_path, level):
                 connection.recv(100)
         assert served.stop() == 0
         output = served.output()
-    # The lines themselves are there; the secrets in them are not.
+    # The lines themselves are present; the secrets are not.
     assert "/nowhere/" in output
     secret_key = (instance / "secret_key").read_text().strip()
     for secret in (TOKEN, TOKEN[4:], PASSWORD, SESSION, secret_key):

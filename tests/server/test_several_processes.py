@@ -1,4 +1,4 @@
-"""Processes are one Docket: servers on one PostgreSQL with a balancer, workers on one SQLite."""
+"""Several processes act as one Docket: balanced servers on PostgreSQL, workers on SQLite."""
 
 import re
 import signal
@@ -41,7 +41,7 @@ def settings(receiver):
 
 @pytest.fixture
 def servers(cluster, tmp_path, settings):
-    """Four servers that start at once, on a database in which there is nothing yet."""
+    """Start four servers at once on an empty database."""
     name = unused_name()
     settings |= {"DATABASE_URL": cluster.create_database(name)}
     with ExitStack() as held, ThreadPoolExecutor(SERVERS) as starting:
@@ -60,7 +60,7 @@ def test_four_processes_are_one_docket(servers, receiver):
         front = Served(servers[0].process, balancer.port, servers[0].log)
         owner, project = is_one_docket(front, receiver)
         assert min(balancer.served.values()) > 10
-        # One goes; nobody notices, and what was its to deliver is delivered by the others.
+        # One stops; nobody notices, and the others take over its deliveries.
         assert servers[0].stop(signal.SIGTERM) == 0
         for number in range(SERVERS):
             owner.call("POST", f"/projects/{project}/tickets", {"title": f"After {number}"})
@@ -69,7 +69,7 @@ def test_four_processes_are_one_docket(servers, receiver):
 
 
 def test_workers_on_one_sqlite_are_one_docket(tmp_path, receiver, settings):
-    """The system spreads connections over them, and each request here makes its own."""
+    """The system spreads connections over them, and each request here uses a new one."""
     served = start(tmp_path / "instance", command=FORKED_CRASHING, WORKERS=3, **settings)
     try:
         assert len(served.workers()) == 3
@@ -80,7 +80,7 @@ def test_workers_on_one_sqlite_are_one_docket(tmp_path, receiver, settings):
 
 
 def is_one_docket(front, receiver):
-    """Whichever process answers; who asked, and the project in which it did."""
+    """Check shared state, whichever process responds; return the owner and the project."""
     owner = owner_of(front)
     sessions_are_shared(front, owner)
     project = owner.call("POST", "/projects", {"key": "OPS", "name": "Operations"})["id"]
@@ -101,7 +101,7 @@ def titles(receiver):
 
 
 def at_once(work, count):
-    """What each call answers, eight of them at a time."""
+    """Return the results of all calls, made eight at a time."""
     with ThreadPoolExecutor(8) as callers:
         return list(callers.map(work, range(count)))
 
@@ -140,7 +140,7 @@ def numbers_have_no_holes(owner, project):
 
 
 def boards_are_live(front, owner, project):
-    """Whoever asks whichever server sees what happened on another, by one token."""
+    """Any server shows what happened on another, with the same token."""
 
     def ask(path):
         return front.request("GET", path, Cookie=owner.cookie, HX_Request="true")

@@ -1,4 +1,4 @@
-"""Starting and stopping: requests in flight finish, and nothing serves unwatched."""
+"""Starting and stopping: requests in flight finish, and nothing serves unsupervised."""
 
 import fcntl
 import os
@@ -28,14 +28,14 @@ def is_running(process):
 
 @contextmanager
 def writers_wait(instance):
-    """Hold SQLite's writer lock, so that a request that writes stays in flight."""
+    """Hold SQLite's writer lock, so that a write request stays in flight."""
     with (instance / "docket.db.write").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
 def in_flight(served, answers):
-    """Send a request that writes, and return once the server works on it."""
+    """Send a write request, and return once the server works on it."""
 
     def send():
         answers.append(served.request("POST", "/api/v1/setup/admin", ADMIN))
@@ -48,7 +48,7 @@ def in_flight(served, answers):
 
 
 def test_the_first_start_names_the_page_that_sets_it_up(tmp_path):
-    """What it stores is for its owner alone, and one file at rest."""
+    """Only its owner may access its files, and after a stop the database is a single file."""
     instance = tmp_path / "instance"
     instance.mkdir()
     with serving(instance) as served:
@@ -118,13 +118,13 @@ def test_connections_that_idle_or_stall_do_not_keep_the_server_from_ending(tmp_p
         stalled.close()
 
 
-# How many servers are stopped; 200 take ten minutes.
+# The number of servers to stop; 200 take ten minutes.
 STOPS = int(os.environ.get("STOPS", "4"))
 
 
 @pytest.mark.parametrize("to_group", [False, True])
 def test_signals_at_any_moment_end_the_server(tmp_path, to_group):
-    """Single ones and doubled ones, up to 50 microseconds apart, soon after the start or later."""
+    """Single and double signals, up to 50 microseconds apart, right after the start or later."""
     chance = random.Random(to_group)
     for number in range(STOPS // 2):
         with serving(tmp_path / f"{number}", command=FORKED, WORKERS=2) as served:
@@ -164,12 +164,12 @@ def test_of_the_files_beside_a_database_its_own_must_be_writable(tmp_path, monke
     database, log, other = (tmp_path / f"docket.db{end}" for end in ("", "-wal", ".2026-11-20"))
     for path in (database, log, other):
         path.touch()
-    # Modes do not bind root.
+    # File modes do not restrict root.
     monkeypatch.setattr(os, "access", lambda path, _: path == database)
     refusal = re.escape(f"{log} must be a file that this user can write to.")
     with pytest.raises(ClickException, match=refusal), _only_server_on(database):
         pass
-    # What somebody else keeps beside it is theirs.
+    # Other files beside the database are left alone.
     log.unlink()
     with _only_server_on(database):
         assert other.exists()

@@ -1,4 +1,4 @@
-"""Receipts and the guard against bots that run away, with two workers that share the work."""
+"""Receipts and the guard against runaway bots, with two workers that share the requests."""
 
 import http.client
 from contextlib import ExitStack, closing
@@ -14,7 +14,7 @@ from tests.support.workspace import owner_of
 
 KEY = "a secret key of the tests, long enough"
 LIMIT = 40
-# By what a bot can exceed it: the last one, and what each process counts by itself.
+# How far a bot can exceed it: the last creation, and what each process counts locally.
 SLACK = 1 + 2 * (LIMIT // LEFT_DIVISOR)
 
 
@@ -26,7 +26,7 @@ def served(migrated_url, tmp_path):
 
 
 class Line:
-    """A connection that one worker serves as long as it is open, and what it answers a bot."""
+    """A bot's connection, which one worker serves as long as it is open."""
 
     def __init__(self, served, token):
         self.connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=20)
@@ -46,7 +46,7 @@ class Line:
 
 
 def lines_to_all(served, token, held):
-    """A line to each worker, by the process at the other end of its socket."""
+    """Return a connection to each worker, by the process at the other end of its socket."""
     found = {}
 
     def is_complete():
@@ -79,7 +79,7 @@ def test_two_workers_know_what_a_bot_read_and_stop_it(served):
 
 
 def receipts_are_right(owner, lines, tickets):
-    """Each ticket is read by one worker, or by none, and changed by the other."""
+    """Read each ticket through one worker, or not at all, and change it through the other."""
     expected = {}
     for number, ticket in enumerate(tickets):
         reading, changing = lines[number % 2], lines[1 - number % 2]
@@ -101,13 +101,13 @@ def receipts_are_right(owner, lines, tickets):
         }
 
     found = statuses()
-    # At once it may be unknown, and is never wrong.
+    # Right after the change a status may be unknown, but never wrong.
     assert all(found[key] in ("unknown", status) for key, status in expected.items()), found
     until(lambda: statuses() == expected, 10)
 
 
 def limit_holds(owner, bot, project, lines):
-    """The bot creates over both lines until it is stopped: near the limit, and on both."""
+    """The bot creates over both connections until it is stopped: near the limit, and on both."""
     owner.call("PATCH", f"/projects/{project}", {"bot_creation_limit": LIMIT})
     made = 0
     while made <= LIMIT + SLACK:

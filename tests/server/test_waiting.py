@@ -31,7 +31,7 @@ def test_a_comment_wakes_whom_it_concerns(settings, tmp_path):
             closing(asked(served, first, wait=20)) as one,
             closing(asked(served, second, wait=3)) as other,
         ):
-            # With one thread, others work.
+            # The server has one thread, yet it serves others.
             assert office.owner.call("GET", "/auth/me")["username"] == "ada"
             assert answered([one, other], 0.5) == []
             began = time.monotonic()
@@ -84,7 +84,7 @@ def test_a_bot_has_so_many_places_and_leaving_frees_one(settings, tmp_path):
             return held.enter_context(closing(asked(served, bot, wait=25)))
 
         def place():
-            """A call that waits, once the server has seen others leave."""
+            """Start a waiting call, once the server has noticed that others left."""
             made = call()
             return not answered([made], 1) and made
 
@@ -97,7 +97,7 @@ def test_a_bot_has_so_many_places_and_leaving_frees_one(settings, tmp_path):
 
 
 def all_but_one_refused(calls):
-    """Those that wait, where one is too many; the server takes them in any order."""
+    """Return the waiting calls; exactly one, whichever it is, is refused as one too many."""
     (refused,) = until(lambda: answered(calls, 0.1))
     assert result(refused)["waited"] is False
     waiting = [one for one in calls if one is not refused]
@@ -141,12 +141,12 @@ def test_many_bots_wait_and_all_are_woken(settings, tmp_path):
         worker = psutil.Process(served.workers()[0])
 
         def others_are_as_fast():
-            """But for what the machine makes of it, which may change from one look to the next."""
+            """Except for the machine's own variation, which differs from one sample to the next."""
             alone, before = typical(office), worker.memory_info().rss
             with office.waits() as waiting:
                 assert answered(waiting, 1) == []
                 assert worker.memory_info().rss - before < BOTS * 200 * 1024
-                # The first commit may wake all, who then wait again.
+                # The first commit may wake all of them; then they wait again.
                 return any(typical(office) < alone * 1.2 + 0.001 for _ in range(3))
 
         until(others_are_as_fast, 60)

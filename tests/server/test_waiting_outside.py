@@ -1,4 +1,4 @@
-"""A person waits for a receiver that takes long; with one place in the server, others come in."""
+"""A person waits for a slow receiver; others are served although the server has one place."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""A WSGI application behind the server's own layer, and a client that speaks ASGI to it."""
+"""A WSGI application behind the server's own layer, and an ASGI client for it."""
 
 import asyncio
 from dataclasses import replace
@@ -16,7 +16,7 @@ LIMIT = 65_536
 
 
 class Wsgi:
-    """A WSGI application that tells what it was asked, and answers as it is told."""
+    """A WSGI application that records request bodies and returns a given response."""
 
     def __init__(self, answer=b"ok", before=lambda environ: None):
         self.answer, self.before = answer, before
@@ -46,7 +46,7 @@ def scope(method="POST", path=b"/x", headers=()):
 
 
 class Client:
-    """The other end of one request: what it sends, and what it was sent."""
+    """The client of one request: the messages that it sends and receives."""
 
     def __init__(self, *body, more=False, reads=True):
         self.messages = [
@@ -99,7 +99,7 @@ def ask(application, client, **asked):
 
 
 def read_failed(application, client, **asked):
-    """Have the application read a body that failed; raises what it is told."""
+    """Let the application read a failing body; raise the error that it gets."""
     told = []
 
     def answer(environ, start_response):
@@ -111,6 +111,6 @@ def read_failed(application, client, **asked):
         return []
 
     ask(application(answer), client, **(asked or {"headers": [(b"content-length", b"3")]}))
-    # What was not received would be taken for the next request.
+    # The unread rest would be taken for the next request.
     assert (b"Connection", b"close") in client.sent[0]["headers"]
     raise told[0]

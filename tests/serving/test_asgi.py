@@ -1,4 +1,4 @@
-"""The ASGI application: bodies arrive whole or say why not, and answers leave bounded."""
+"""The ASGI application: bodies arrive whole or fail with a reason; responses are bounded."""
 
 import asyncio
 import io
@@ -93,7 +93,7 @@ def test_an_address_has_so_many_slow_bodies(application, monkeypatch):
     run_async(all_at_once(served))
     assert sorted(outcomes, key=str) == [RateLimited, *[RequestTimeout] * 3]
     outcomes.clear()
-    # Those that ended count no more.
+    # Finished ones no longer count.
     run_async(all_at_once(served))
     assert outcomes.count(RateLimited) == 1
 
@@ -108,7 +108,7 @@ def test_a_request_goes_on_in_the_lane_that_it_requires(application):
 
     wsgi = Wsgi(before=before)
     assert ask(application(wsgi), Client(b"abc"), headers=[(b"content-length", b"3")]).status == 200
-    # Anew in each lane, with its whole body.
+    # It runs again in each lane, with the whole body.
     assert seen == [None, None]
     assert wsgi.bodies == [b"abc"]
 
@@ -154,12 +154,12 @@ def test_one_address_has_so_many_unread_bytes(application, monkeypatch):
         return [client.status for client in clients]
 
     assert run_async(both()) == [200, 503]
-    # What was dropped counts no more.
+    # The dropped request no longer counts.
     assert ask(served, Client(), method="GET").status == 200
 
 
 class Pieces:
-    """An answer that is made while it is sent."""
+    """A response that is produced while it is sent."""
 
     def __init__(self, fails=False):
         self.given, self.is_closed, self.fails = 0, False, fails
@@ -242,7 +242,7 @@ def test_who_fails_again_and_again_is_answered_ever_later(application, monkeypat
     for _ in range(400):
         ask(served, Client(), method="GET")
     assert waits[0] < waits[1] < waits[-1] == client_limits.MAX_DELAY_SECONDS
-    # What succeeds does not wait, from the same address.
+    # Successful requests from the same address do not wait.
     waits.clear()
     monkeypatch.setattr(served, "_app", Wsgi())
     ask(served, Client(), method="GET")
@@ -250,7 +250,7 @@ def test_who_fails_again_and_again_is_answered_ever_later(application, monkeypat
 
 
 def test_of_those_who_fail_so_many_are_remembered(application, monkeypatch):
-    """With one more than that, all of them begin anew."""
+    """One more address resets all of them."""
     monkeypatch.setattr(client_limits, "FAILING_ADDRESSES", 10)
     waits = []
 
@@ -280,7 +280,7 @@ def test_of_those_who_fail_so_many_are_remembered(application, monkeypatch):
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_a_request_sees_nothing_of_others(application, app, method):
-    """The parent process starts workers within an application context, whose ``g`` is shared."""
+    """The parent process starts workers inside an application context, whose ``g`` is shared."""
     left = ContextVar("left", default="nothing")
     seen = []
 

@@ -1,4 +1,4 @@
-"""Uploads of files: over the disk, with a limit and deadlines of their own."""
+"""File uploads: spooled to disk, with their own limit and deadlines."""
 
 import asyncio
 import gc
@@ -23,7 +23,7 @@ PART = bytes(range(256)) * 100
 
 
 def a_file(**changed):
-    """The request of an upload."""
+    """Return the scope of an upload request."""
     headers = {**FILE, **changed}.items()
     raw = [(name.encode(), value.encode()) for name, value in headers if value]
     return {"path": b"/api/v1/tickets/OPS-1/files", "headers": raw}
@@ -38,7 +38,7 @@ def test_a_file_goes_over_the_disk_and_arrives_whole(application, monkeypatch):
 
 
 class Last(bytes):
-    """The last part of a body, which says when it is read."""
+    """The last part of a body, which records that it is read."""
 
     def __new__(cls, content):
         made = super().__new__(cls, content)
@@ -51,7 +51,7 @@ class Last(bytes):
 
 
 class SlowFile(io.BytesIO):
-    """A file whose disk writes nothing until the last part was received."""
+    """A file whose disk writes nothing until the last part is received."""
 
     def __init__(self, last):
         super().__init__()
@@ -78,7 +78,7 @@ def test_a_slow_disk_loses_nothing_of_a_file(application, monkeypatch, slow):
 
 
 class StuckFile(io.BytesIO):
-    """A file whose disk is stuck in a write until ``over``, and then has no room."""
+    """A file whose disk blocks a write until ``over``, and then has no space."""
 
     def __init__(self):
         super().__init__()
@@ -99,7 +99,7 @@ def test_a_file_that_is_given_up_is_closed_when_its_disk_lets_go(application, mo
 
     class Sender(Client):
         async def receive(self):
-            # After the deadline, if nothing holds the event loop.
+            # After the deadline, unless the event loop is blocked.
             asyncio.get_running_loop().call_later(0.6, file.over.set)
             return await super().receive()
 
@@ -150,7 +150,7 @@ def test_a_file_for_which_there_is_no_room_is_refused(application, monkeypatch):
 
 
 def test_what_is_left_of_a_file_without_room_fails_no_answer(application, monkeypatch):
-    # The buffer takes what the disk does not, and closing the file writes it again.
+    # The buffer keeps what the disk rejects, and closing the file writes it again.
     full = partial(open, "/dev/full", "w+b")
     monkeypatch.setattr(uploads, "IN_MEMORY_BYTES", 1000)
     monkeypatch.setattr(uploads.tempfile, "TemporaryFile", lambda **_: full())

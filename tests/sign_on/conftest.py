@@ -15,7 +15,7 @@ from tests.sign_on.provider import CLIENT, SECRET, Provider
 
 __all__ = ["admin", "setting"]
 
-# It needs Node and a package of it, which not every machine has.
+# It needs Node and an npm package, which not every machine has.
 collect_ignore = [] if os.environ.get("OIDC_PROVIDER") else ["test_real_provider.py"]
 
 CALLBACK = "/login/oidc/callback"
@@ -23,12 +23,12 @@ CALLBACK = "/login/oidc/callback"
 
 @pytest.fixture
 def provider(app, admin, setting, monkeypatch):
-    """A provider that the settings name; ada has set the installation up."""
+    """A provider configured in the settings; ada has set the installation up."""
     made = Provider()
     setting("oidc_issuer", made.issuer)
     setting("oidc_client_id", CLIENT)
     setting("oidc_client_secret", SECRET)
-    # Nobody waits as long as for a real one, and a busy machine has time to answer.
+    # Shorter than for a real one, but long enough for a busy machine.
     monkeypatch.setattr(requests, "READ_SECONDS", 1.0)
     monkeypatch.setattr(requests, "TOTAL_SECONDS", 1.5)
     yield made
@@ -36,21 +36,21 @@ def provider(app, admin, setting, monkeypatch):
 
 
 def begin(client, path="/login/oidc"):
-    """Begin a login, and what the browser asks the provider."""
+    """Start a login; return the browser's request to the provider."""
     answer = client.get(path)
     assert answer.status_code == 303, answer.text
     return dict(parse_qsl(urlsplit(answer.location).query))
 
 
 def finish(client, asked, provider, code, **changes):
-    """Come back with a code."""
+    """Return from the provider with a code."""
     values = {"state": asked["state"], "code": code, "iss": provider.issuer} | changes
     query = urlencode({name: value for name, value in values.items() if value is not None})
     return client.get(f"{CALLBACK}?{query}")
 
 
 def log_in(client, provider, path="/login/oidc", **claims):
-    """The whole way of a browser."""
+    """Log in completely, as a browser does."""
     asked = begin(client, path)
     return finish(client, asked, provider, provider.grant(asked, **claims))
 
@@ -61,7 +61,7 @@ def is_logged_in(client):
 
 @pytest.fixture
 def linked(app, provider):
-    """Ada has a confirmed address, which the provider confirms too."""
+    """Give ada a confirmed address, which the provider confirms too."""
     write(app, update(User).values(email="ada@example.org", email_confirmed_at=1))
 
 

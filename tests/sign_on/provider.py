@@ -1,4 +1,4 @@
-"""A provider in this process, which answers as well or as badly as a test wants."""
+"""A provider in this process, which responds as well or as badly as a test wants."""
 
 import base64
 import hashlib
@@ -18,7 +18,7 @@ CLIENT = "docket-client"
 SECRET = "a secret of the client: with signs & spaces"
 EVENT = "http://schemas.openid.net/event/backchannel-logout"
 
-# Made once: an RSA key takes a while.
+# Created once: generating an RSA key is slow.
 KEYS = {
     "RS256": RSAKey.generate_key(2048, {"kid": "rsa", "use": "sig"}),
     "ES256": ECKey.generate_key("P-256", {"kid": "ec", "use": "sig"}),
@@ -28,7 +28,7 @@ KEYS["PS256"] = KEYS["RS256"]
 
 
 class Provider:
-    """What it publishes, and the answers it gives; a test changes any of them."""
+    """Its published metadata and its responses; tests change any of them."""
 
     def __init__(self):
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
@@ -42,7 +42,7 @@ class Provider:
             "userinfo_endpoint": f"{self.issuer}/userinfo",
             "authorization_response_iss_parameter_supported": True,
         }
-        # By path: what to do instead of answering; it gets the handler.
+        # By path: a function that handles the request instead of a normal response.
         self.instead = {}
         self.grants = {}
         self.codes = itertools.count()
@@ -81,7 +81,7 @@ class Provider:
             )
 
     def grant(self, asked, token=None, **changes):
-        """A code for what a browser asked, good for this ID token."""
+        """Return a code for a browser's request, which yields this ID token."""
         code = f"code-{next(self.codes)}"
         self.grants[code] = {
             "challenge": asked["code_challenge"],
@@ -105,7 +105,7 @@ class Provider:
 
 
 def with_public_key_as_secret(token):
-    """The token signed by HS256 with the public key, which confused verifiers accept."""
+    """Return the token signed by HS256 with the public key, which confused verifiers accept."""
     head = base64.urlsafe_b64encode(b'{"alg":"HS256","kid":"rsa"}').rstrip(b"=").decode()
     signed = f"{head}.{token.split('.')[1]}"
     secret = KEYS["RS256"].as_pem(private=False)

@@ -1,4 +1,4 @@
-"""Logging in at a provider: who gets in as whom, and every hostile answer."""
+"""Logging in at a provider: who gets in as whom, and hostile responses."""
 
 import time
 from urllib.parse import urlsplit
@@ -43,7 +43,7 @@ def test_the_account_is_known_by_its_subject_from_then_on(app, provider, linked,
     answer = log_in(other, provider, email="another@example.org", email_verified=False)
     assert answer.status_code == 303
     assert other.get(f"{API}/auth/me").json["username"] == "ada"
-    # Another account with the address of a person who is linked is that person's too.
+    # A second account with a linked person's address belongs to that person too.
     assert log_in(app.test_client(), provider, sub="subject-2").status_code == 303
     assert len(identities(app)) == 2
 
@@ -188,7 +188,7 @@ def test_the_state_of_another_browser_is_refused(app, provider, linked, client):
     attacker = app.test_client()
     asked = begin(attacker)
     code = provider.grant(asked)
-    # The victim has begun nothing, or something else.
+    # The victim has started no login, or a different one.
     assert finish(client, asked, provider, code).status_code == 422
     begin(client)
     assert finish(client, asked, provider, code).status_code == 422
@@ -241,7 +241,7 @@ def test_an_address_that_was_not_confirmed_is_nobodys(app, provider, linked, cli
 
 
 def test_an_address_that_is_not_confirmed_here_is_nobodys(app, provider, client):
-    """Anyone could have entered the address of another as their own."""
+    """Anyone could have entered another person's address as their own."""
     write(app, update(User).values(email="ada@example.org"))
     assert log_in(client, provider).status_code == 422
     assert reasons(app) == ["not_admitted"]
@@ -258,7 +258,7 @@ def test_only_allowed_domains_get_in(app, provider, linked, client, setting):
     assert log_in(client, provider, email_verified=False).status_code == 422
     setting("oidc_allowed_domains", "example.org")
     assert log_in(client, provider).status_code == 303
-    # And each time anew.
+    # The domain is checked at each login.
     setting("oidc_allowed_domains", "example.com")
     assert log_in(app.test_client(), provider).status_code == 422
     assert log_in(app.test_client(), provider, email="x@sub.example.com").status_code == 422
@@ -292,7 +292,7 @@ def test_all_are_admitted_if_the_settings_say_so(app, provider, admin, client, s
         ("person-2", "p4@example.org"),
         ("p5", "p5@example.org"),
     ]
-    # They are members, not people who were invited and never came.
+    # They are members, not invited people who never came.
     page = admin.get("/people").text
     assert ("Invite expired" in page, page.count("Reset password")) == (False, 5)
     unconfirmed = log_in(client, provider, sub="s6", email_verified=False)

@@ -1,4 +1,4 @@
-"""A provider that is slow, broken or hostile lets nobody in and holds nobody up."""
+"""A slow, broken or hostile provider lets nobody in and delays nobody."""
 
 import time
 from dataclasses import replace
@@ -30,7 +30,7 @@ def drops(handler):
 
 @pytest.mark.one_database
 class TestProviderThatFails:
-    """Answers that are long, slow, elsewhere or nonsense, of each address."""
+    """Responses that are long, slow, redirected or nonsense, at each address."""
 
     BAD = {
         "500": lambda handler: handler.say({}, 500),
@@ -97,7 +97,7 @@ class TestProviderThatFails:
         provider.keys = [new]
         asked = begin(browser := app.test_client())
         token = provider.signed(provider.claims(asked["nonce"]), key=new)
-        # The keys were read just now.
+        # The keys were read a moment ago, so they are not read again.
         assert finish(browser, asked, provider, provider.grant(asked, token)).status_code == 422
         monkeypatch.setattr("app.sign_on.provider.REREAD_SECONDS", 0.0)
         asked = begin(browser := app.test_client())

@@ -1,6 +1,6 @@
-"""The whole way with a certified provider: login, linked account, logout by the provider.
+"""The whole flow with a certified provider: login, linked account, logout by the provider.
 
-It is collected where OIDC_PROVIDER names the node_modules that has oidc-provider (CONTRIBUTING.md).
+It is collected if OIDC_PROVIDER names the node_modules that has oidc-provider (CONTRIBUTING.md).
 """
 
 import json
@@ -33,7 +33,7 @@ def free_port():
 
 @pytest.fixture
 def here(app, admin, setting):
-    """The address of Docket."""
+    """Return the URL of Docket."""
     port = free_port()
     address = f"http://127.0.0.1:{port}"
     setting("base_url", address)
@@ -46,7 +46,7 @@ def here(app, admin, setting):
 
 @pytest.fixture
 def issuer(here, setting):
-    """The real provider, with Docket as its client."""
+    """Run the real provider, with Docket as its client; yield the issuer."""
     port = free_port()
     given = {
         "port": port,
@@ -68,7 +68,7 @@ def issuer(here, setting):
 
 
 def submit(browser, answer, **fields):
-    """Send the form of a page of the provider."""
+    """Submit the form of a provider's page."""
     form = re.search(r"<form[^>]*action=\"([^\"]+)\"", answer.text)
     hidden = re.findall(r"<input type=\"hidden\" name=\"([^\"]+)\" value=\"([^\"]*)\"", answer.text)
     return browser.post(urljoin(answer.url, form[1]), data=dict(hidden) | fields, timeout=10)

@@ -1,4 +1,4 @@
-"""Passwords turned off, accounts that people link, and logout by the provider."""
+"""Disabled passwords, accounts that people link, and logout by the provider."""
 
 import time
 
@@ -19,7 +19,7 @@ from tests.support.cases import cases
 
 
 class TestPasswordLoginOff:
-    """Where only the provider logs people in."""
+    """Only the provider logs people in."""
 
     @pytest.fixture(autouse=True)
     def _off(self, provider, setting):
@@ -82,14 +82,14 @@ class TestLinking:
         new_human(admin, "grace")
         grace = app.test_client()
         grace.post(f"{API}/auth/login", json={"username": "grace", "password": PASSWORD})
-        # What ada began ends with her: grace's session does not finish it.
+        # Only ada can finish what she began: grace's session cannot.
         asked = begin(admin, "/profile/sign-on/begin")
         grace.set_cookie("app_oidc", admin.get_cookie("app_oidc").value)
         assert finish(grace, asked, provider, provider.grant(asked)).status_code == 422
         log_in(admin, provider, "/profile/sign-on/begin")
         grace.set_cookie("app_oidc", admin.get_cookie("app_oidc").value)
         assert grace.post("/profile/sign-on").status_code == 409
-        # The cookie of a login is no account to link.
+        # The cookie of a login does not provide an account to link.
         begin(grace, "/profile/sign-on/begin")
         assert grace.post("/profile/sign-on").status_code == 409
         assert identities(app) == []
@@ -127,7 +127,7 @@ class TestLogoutByTheProvider:
 
     @pytest.fixture
     def two(self, app, provider, linked):
-        """Two browsers with two sessions of the provider."""
+        """Return two browsers with two sessions of the provider."""
         browsers = [app.test_client() for _ in range(2)]
         for number, browser in enumerate(browsers):
             assert log_in(browser, provider, sid=f"session-{number}").status_code == 303
@@ -139,7 +139,7 @@ class TestLogoutByTheProvider:
         answer = self.send(client, provider.logout_token())
         assert (answer.status_code, answer.headers["Cache-Control"]) == (200, "no-store")
         assert [is_logged_in(browser) for browser in two] == [False, False]
-        # The session with a password is not the provider's.
+        # A session that began with a password does not belong to the provider.
         assert is_logged_in(admin)
         assert only(app, "auth.oidc.logout").payload == {"sessions": 2}
 

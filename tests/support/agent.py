@@ -1,4 +1,4 @@
-"""A bot that speaks JSON-RPC at its own address."""
+"""A bot that calls MCP by JSON-RPC at its own URL."""
 
 import json
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ META = "io.modelcontextprotocol/"
 
 @dataclass
 class Agent:
-    """One of the cast's bots, calling MCP."""
+    """One of the cast's bots as an MCP client."""
 
     caller: Caller
     modern: bool = False
@@ -28,11 +28,10 @@ class Agent:
         return f"/mcp/bot/{self.caller.token}/mcp"
 
     def post(self, message: Any, **options: Any) -> TestResponse:
-        """POST anything."""
         return self.caller.client.post(self.address, json=message, **options)
 
     def send(self, method: str, params: dict[str, Any] | None = None) -> TestResponse:
-        """One request, in the chosen era."""
+        """Send one request in the selected protocol era."""
         message: dict[str, Any] = {"jsonrpc": "2.0", "id": next(self.numbers), "method": method}
         if params is not None:
             message["params"] = params
@@ -47,7 +46,7 @@ class Agent:
         return self.post(message, headers=headers)
 
     def result(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
-        """The result of a request that succeeds."""
+        """Return the result of a request that must succeed."""
         response = self.send(method, params)
         assert response.status_code == 200, response.get_data(as_text=True)
         content: dict[str, Any] = response.get_json()
@@ -56,17 +55,17 @@ class Agent:
         return found
 
     def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """A tool's full result; it must succeed, and say the same in both forms."""
+        """Return a tool's full result; it must succeed, and be the same in both forms."""
         return self.lean(tool, detail="full", **arguments)
 
     def lean(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """A tool's lean result, as ``call``."""
+        """Return a tool's lean result; otherwise like ``call``."""
         found = self.result("tools/call", {"name": tool, "arguments": arguments})
         assert not found["isError"], found["structuredContent"]
         return _both_forms(found)
 
     def refused(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """The error of a tool call that is refused."""
+        """Return the error of a tool call that must be refused."""
         found = self.result("tools/call", {"name": tool, "arguments": arguments})
         assert found["isError"], found["structuredContent"]
         error: dict[str, Any] = _both_forms(found)["error"]
@@ -82,7 +81,7 @@ def _both_forms(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def envelope() -> dict[str, Any]:
-    """What a request of the stateless era carries."""
+    """Return the metadata of a request in the stateless era."""
     return {
         f"{META}protocolVersion": MODERN,
         f"{META}clientInfo": {"name": "test", "version": "1"},
@@ -91,7 +90,7 @@ def envelope() -> dict[str, Any]:
 
 
 def error_of(response: TestResponse, status: int, code: int) -> Any:
-    """The body of an answer that is an error of JSON-RPC with this status and code."""
+    """Return the body of a JSON-RPC error response with this status and code."""
     assert response.status_code == status, response.get_data(as_text=True)
     assert response.content_type == "application/json"
     body = response.get_json()

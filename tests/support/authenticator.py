@@ -1,4 +1,4 @@
-"""An authenticator in software: it makes passkeys and answers with them, rightly or as told."""
+"""A software authenticator: it creates passkeys and answers challenges, correctly or not."""
 
 import base64
 import hashlib
@@ -26,7 +26,7 @@ def decoded(text: str) -> bytes:
 
 
 class Key:
-    """A key pair of one of the algorithms."""
+    """A key pair for one of the algorithms."""
 
     def __init__(self, algorithm: int) -> None:
         self.algorithm = algorithm
@@ -40,7 +40,7 @@ class Key:
 
     @property
     def cose(self) -> dict[int, Any]:
-        """The public key, in the form of COSE."""
+        """The public key as a COSE key."""
         public = self.private.public_key()
         if self.algorithm == EDDSA:
             return {1: 1, 3: EDDSA, -1: 6, -2: public.public_bytes_raw()}
@@ -61,7 +61,7 @@ class Key:
 
 
 class Authenticator:
-    """A device with one passkey, which counts its signatures if it is told to."""
+    """A device with one passkey; its signature count changes only when a test sets ``count``."""
 
     def __init__(self, origin: str = "http://localhost", algorithm: int = ES256) -> None:
         self.origin = origin
@@ -71,7 +71,7 @@ class Authenticator:
         self.count = 0
 
     def client_data(self, kind: str, challenge: str, **changes: Any) -> bytes:
-        """What the browser signs along: the kind, the challenge and the origin."""
+        """Return the client data that is signed: the kind, the challenge and the origin."""
         origin = {"origin": self.origin, "crossOrigin": False}
         return json.dumps({"type": kind, "challenge": challenge, **origin, **changes}).encode()
 
@@ -80,7 +80,7 @@ class Authenticator:
         return hashed + struct.pack(">BI", flags, self.count) + rest
 
     def make(self, options: Json, **changes: Any) -> Json:
-        """Make the passkey; ``changes`` say what goes wrong."""
+        """Create the passkey; ``changes`` make it faulty."""
         self.handle = decoded(options["user"]["id"])
         host = changes.get("host", options["rp"]["id"])
         flags = changes.get("flags", PRESENT | VERIFIED) | ATTESTED
@@ -95,7 +95,7 @@ class Authenticator:
         return {"client_data": encoded(client_data), "attestation": encoded(cbor.encode(made))}
 
     def answer(self, options: Json, **changes: Any) -> Json:
-        """Answer the challenge of a login; ``changes`` say what goes wrong."""
+        """Answer a login challenge; ``changes`` make the answer faulty."""
         host = changes.get("host", options["rpId"])
         data = self.data(host, changes.get("flags", PRESENT | VERIFIED))
         client_data = self.client_data(

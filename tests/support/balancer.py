@@ -1,4 +1,4 @@
-"""A small balancer: each connection goes to the next server, past those that are not there."""
+"""A small load balancer: round robin over servers, skipping those that are down."""
 
 import itertools
 import socket
@@ -12,7 +12,7 @@ BLOCK = 65_536
 
 
 class Balancer(socketserver.ThreadingTCPServer):
-    """Round robin over ports of this machine."""
+    """Round robin over local ports."""
 
     daemon_threads = True
     request_queue_size = 128
@@ -25,12 +25,12 @@ class Balancer(socketserver.ThreadingTCPServer):
 
     @property
     def port(self) -> int:
-        """Where it listens."""
+        """The port that it listens on."""
         port: int = self.server_address[1]
         return port
 
     def next_server(self) -> socket.socket:
-        """A connection to whose turn it is; raises ConnectionError where no server is left."""
+        """Connect to the next server; raises ConnectionError if none is up."""
         for _ in self.served:
             with self._lock:
                 port = next(self._turns)
@@ -54,7 +54,7 @@ class _Connection(socketserver.BaseRequestHandler):
 
 
 def _pass_on(source: socket.socket, target: socket.socket) -> None:
-    """Carry bytes one way until that way is closed."""
+    """Forward bytes in one direction until it is closed."""
     with suppress(OSError):
         while block := source.recv(BLOCK):
             target.sendall(block)
@@ -64,7 +64,7 @@ def _pass_on(source: socket.socket, target: socket.socket) -> None:
 
 @contextmanager
 def balancing(ports: list[int]) -> Iterator[Any]:
-    """A balancer for a with-statement."""
+    """Run a balancer for a with-statement."""
     with Balancer(ports) as balancer:
         thread = threading.Thread(target=balancer.serve_forever, kwargs={"poll_interval": 0.05})
         thread.start()

@@ -1,4 +1,4 @@
-"""A bucket that speaks as much of S3 as files need, in memory; signatures are not checked."""
+"""An in-memory bucket with the part of S3 that files need; it does not check signatures."""
 
 import re
 import threading
@@ -13,11 +13,11 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 @dataclass
 class Bucket:
-    """Its objects: content and time by key."""
+    """Objects: content and time by key."""
 
     address: str = ""
     objects: dict[str, tuple[bytes, datetime]] = field(default_factory=dict)
-    # Answer each request with this status, if it is set.
+    # If set, every request gets this status.
     failing: int = 0
     requests: list[str] = field(default_factory=list)
 
@@ -103,7 +103,7 @@ def _handler(bucket: Bucket) -> type[BaseHTTPRequestHandler]:
 
 @contextmanager
 def serving_bucket() -> Iterator[Bucket]:
-    """A bucket at a port of this machine."""
+    """Run a bucket on a local port."""
     bucket = Bucket()
     server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(bucket))
     bucket.address = f"http://127.0.0.1:{server.server_port}"

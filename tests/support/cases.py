@@ -1,4 +1,4 @@
-"""Several cases of one rule on one setup: it costs more than most cases do."""
+"""Run several cases of one rule on one setup, which costs more than most cases do."""
 
 import functools
 import inspect
@@ -11,7 +11,7 @@ SUBTESTS = inspect.Parameter("subtests", inspect.Parameter.KEYWORD_ONLY)
 def cases(names: str, values: Iterable[Any]) -> Callable[[Callable[..., None]], Any]:
     """Run a test with each of the values, as ``parametrize`` does, but in one database.
 
-    It is for cases that leave each other alone. Each that fails is told by its values.
+    The cases must not affect each other. A failure shows the values of its case.
     """
     wanted = [name.strip() for name in names.split(",")]
     listed = list(values)
@@ -19,7 +19,7 @@ def cases(names: str, values: Iterable[Any]) -> Callable[[Callable[..., None]], 
     def decorate(test: Callable[..., None]) -> Any:
         signature = inspect.signature(test)
         asked = [one for name, one in signature.parameters.items() if name not in wanted]
-        # Below another product of cases.
+        # Nested inside another ``cases``, the test itself requests subtests.
         passed_on = {"subtests"} & {one.name for one in asked}
 
         @functools.wraps(test)

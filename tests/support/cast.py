@@ -1,8 +1,8 @@
-"""The named cast that every test starts with, and how each of them calls.
+"""The cast that every test starts with, and how each member calls.
 
 ada and bo are humans; scout is a read bot, smith a write bot for all projects, fenced a write bot
-for the project FENCED alone. They are rows from the start, made without the verbs, so that a test
-of an event sees only its own.
+for the project FENCED only. Their rows are inserted without the verbs, so that a test of events
+sees only its own.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,7 @@ API = "/api/v1"
 
 @dataclass
 class Caller:
-    """One of the cast, calling REST."""
+    """A member of the cast as a REST client."""
 
     client: FlaskClient
     headers: dict[str, str]
@@ -38,13 +38,12 @@ class Caller:
     session_token: str | None = None
 
     def call(self, method: str, path: str, **options: Any) -> TestResponse:
-        """Call an address below /api/v1 (or an absolute one, starting with //)."""
+        """Call a path below /api/v1 (or an absolute path, with a leading //)."""
         headers = {**self.headers, **options.pop("headers", {})}
         address = path[1:] if path.startswith("//") else API + path
         return self.client.open(address, method=method, headers=headers, **options)
 
     def get(self, path: str, **options: Any) -> TestResponse:
-        """GET."""
         return self.call("GET", path, **options)
 
     def post(self, path: str, body: Any = None, **options: Any) -> TestResponse:
@@ -52,17 +51,16 @@ class Caller:
         return self.call("POST", path, json={} if body is None else body, **options)
 
     def patch(self, path: str, body: Any, **options: Any) -> TestResponse:
-        """PATCH with a JSON body."""
+        """Send a JSON body."""
         return self.call("PATCH", path, json=body, **options)
 
     def delete(self, path: str, **options: Any) -> TestResponse:
-        """DELETE."""
         return self.call("DELETE", path, **options)
 
 
 @dataclass
 class Cast:
-    """Everyone, and two projects: OPEN, and FENCED, which alone the bot fenced may see."""
+    """The cast and two projects: OPEN, and FENCED, the only one that the bot fenced may see."""
 
     ada: Caller
     bo: Caller
@@ -139,7 +137,7 @@ def _bot(username: str, mode: BotMode, project_ids: list[str], creator: str) -> 
 
 
 def make_cast(app: Flask) -> Cast:
-    """Put the cast and its two projects into an empty database."""
+    """Create the cast and its two projects in an empty database."""
     with app.app_context():
         made, projects_made = run_write(_write_again if _kept else _write)
         if not _kept:
@@ -181,7 +179,7 @@ def _write() -> tuple[dict[str, tuple[str, str]], tuple[str, str]]:
     return made, owned
 
 
-# What the verbs wrote for the first cast of this process: rows by table, parents first.
+# The rows that the verbs wrote for this process's first cast, by table, parents first.
 _kept: dict[Table, list[dict[str, Any]]] = {}
 _kept_ids: dict[str, str] = {}
 
@@ -194,7 +192,7 @@ def _keep(made: dict[str, tuple[str, str]], owned: tuple[str, str]) -> None:
         }
     has_id = all("id" in row for rows in found.values() for row in rows)
     if len(found[User.__table__]) > len(made) or not has_id:
-        # The database was not empty, so some rows are not the cast's.
+        # The database was not empty, so some rows do not belong to the cast.
         return
     _kept.update({table: rows for table, rows in found.items() if rows})
     _kept_ids.update({name: identity[0] for name, identity in made.items()})
@@ -202,7 +200,7 @@ def _keep(made: dict[str, tuple[str, str]], owned: tuple[str, str]) -> None:
 
 
 def _write_again() -> tuple[dict[str, tuple[str, str]], tuple[str, str]]:
-    """The same rows with new ids, secrets and times, at a third of what the verbs take."""
+    """Insert the same rows with new ids, secrets and times, in a third of the verbs' time."""
     old = sorted(row["id"] for rows in _kept.values() for row in rows)
     renewed = {one: ids.new_id() for one in old}
     secrets: dict[str, str] = {}
@@ -243,12 +241,12 @@ def _projects(owner: str) -> tuple[str, str]:
     actor = Actor(kind=ActorKind.HUMAN, user_id=owner, username="ada")
     first = projects.create_project(actor, key="OPEN", name="Open project")
     second = projects.create_project(actor, key="FENCED", name="Fenced project")
-    # Bots create as much as a test wants; without an event, as of all that is here from the start.
+    # Disables the limit on bots' creations; without an event, like the rest of the cast.
     session.execute(update(Project).values(bot_creation_limit=0))
     return first.id, second.id
 
 
 def in_app(app: Flask, work: Callable[[], Any]) -> Any:
-    """Run a piece of work in the application's context, in a transaction."""
+    """Run a function in the application context, in a transaction."""
     with app.app_context():
         return run_write(work)

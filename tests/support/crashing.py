@@ -1,9 +1,9 @@
-"""The application, made to die by SIGKILL at a named point of a delivery, once.
+"""The application, made to die by SIGKILL once, at a named point of a delivery.
 
-CRASH_AT names the point and CRASH_FILE a file that exists until it happened; LEASE_MS shortens the
-lease of deliveries, FIRST_SWEEP_SECONDS the wait before the first sweeps, NOTICES_MS how long news
-is unread before it is mailed. Served by ``flask --app
-tests.support.crashing serve``; the product itself has no such settings.
+CRASH_AT names the point; the file CRASH_FILE exists until the crash. LEASE_MS shortens the lease of
+deliveries, FIRST_SWEEP_SECONDS the wait before the first sweeps, NOTICES_MS how long news is unread
+before it is mailed. Served by ``flask --app tests.support.crashing serve``; the product itself has
+no such settings.
 """
 
 import os
@@ -20,7 +20,7 @@ from app.webhooks import outbox, sending, worker
 
 
 def die_at(point: str) -> None:
-    """End this process without warning, if this is the point and it did not happen yet."""
+    """Kill this process if this is the point and it has not crashed yet."""
     if os.environ.get("CRASH_AT") != point:
         return
     try:
@@ -31,7 +31,7 @@ def die_at(point: str) -> None:
 
 
 def dying(point: str, function: Callable[..., Any], *, before: bool) -> Callable[..., Any]:
-    """The function, with the point right before or right after it."""
+    """Return the function with the crash point right before or right after it."""
 
     @wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -46,7 +46,7 @@ def dying(point: str, function: Callable[..., Any], *, before: bool) -> Callable
 
 
 def prepare() -> None:
-    """Put the points into the code that delivers."""
+    """Insert the crash points into the code that delivers."""
     outbox.LEASE_MS = int(os.environ.get("LEASE_MS", outbox.LEASE_MS))
     scheduler.FIRST_SWEEP_SECONDS = int(
         os.environ.get("FIRST_SWEEP_SECONDS", scheduler.FIRST_SWEEP_SECONDS)
@@ -55,14 +55,14 @@ def prepare() -> None:
         scheduler.NOTICES_SECONDS = 1
         collecting.UNREAD_MS, collecting.COMMIT_WAIT_MS = notices_ms, notices_ms // 4
     worker.RECOVERY_MS = min(worker.RECOVERY_MS, outbox.LEASE_MS // 4)
-    # The change is committed and answered for, the worker not yet told.
+    # The change is committed and answered; the worker has not been notified.
     bell = outbox.outbox_filled
     bell.emit = dying("after commit", bell.emit, before=True)
-    # The entry is ours, and nothing was sent.
+    # The entry is claimed, but nothing was sent.
     worker.Worker._send = dying("after claim", worker.Worker._send, before=True)
-    # The receiver has answered, and nobody but us knows.
+    # The receiver has answered, but only this process knows.
     sending._discard = dying("after send", sending._discard, before=False)
-    # The row is written and not committed.
+    # The row is written, but not committed.
     outbox.complete_all = dying("before record", outbox.complete_all, before=False)
 
 

@@ -1,4 +1,4 @@
-"""The databases tests run on: migrated once a session, emptied between tests by real commits."""
+"""The databases for tests: migrated once per session, emptied between tests by real commits."""
 
 import os
 import re
@@ -25,9 +25,9 @@ from tests.support.openapi import CheckedClient
 from tests.support.postgres import Cluster, start_cluster, unused_name
 from tests.support.settings import settings_for
 
-# Children before parents; the terms of the search index are no table of the models.
+# Children before parents; the search index is not among the tables of the models.
 TABLES = ["search_fts", *(table.name for table in reversed(Base.metadata.sorted_tables))]
-# Most tests write to few tables, and a look costs less than to delete nothing.
+# Most tests write to few tables, and checking is cheaper than deleting nothing.
 SQLITE_TABLES_WITH_ROWS = " UNION ALL ".join(
     f"SELECT '{table}' WHERE EXISTS (SELECT 1 FROM {table})"
     for table in ["search_fts_waiting", *TABLES]
@@ -41,33 +41,33 @@ END $$"""
 
 
 class Database(Protocol):
-    """A migrated database and the application on it."""
+    """A migrated database and its application."""
 
     kind: str
     settings: Settings
     app: Flask
 
     def empty(self) -> None:
-        """Delete every row, those of the append-only table included."""
+        """Delete all rows, including those of the append-only table."""
 
 
 def emptied(database: Database) -> Flask:
-    """The application, with nothing in its database. Commits are real, so rows are deleted."""
+    """Return the application with an empty database. Commits are real, so rows are deleted."""
     database.empty()
-    # Files that no row names any more would be swept where a test counts what is.
+    # Files without a row would be swept in a test that counts files.
     shutil.rmtree(database.settings.files_dir, ignore_errors=True)
     forget(database.app)
     return database.app
 
 
 def forget(app: Flask) -> None:
-    """Drop what is kept of the rows that were there: no server lives to see all of them go."""
+    """Drop caches of deleted rows: no server runs that would see all of them being deleted."""
     for name in ("docket_boards", "docket_failure_windows", "docket_read_notes"):
         app.extensions.pop(name, None)
 
 
 def _application(settings: Settings) -> Flask:
-    """The application on a migrated database, with clients that check answers."""
+    """Create the application on a migrated database, with clients that check responses."""
     app = create_app(settings)
     app.testing = True
     app.test_client_class = CheckedClient
@@ -82,7 +82,7 @@ def _release(app: Flask) -> None:
 
 @dataclass
 class SqliteDatabase:
-    """A SQLite file, in memory-backed storage where there is one."""
+    """A SQLite file, in memory-backed storage if available."""
 
     settings: Settings
     app: Flask
@@ -94,15 +94,15 @@ class SqliteDatabase:
 
 
 def empty_sqlite(path: Path) -> None:
-    """Delete every row of a file."""
+    """Delete all rows of a SQLite file."""
     with closing(_opened_for_deleting(path)) as connection:
         _delete_all(connection)
 
 
 def _opened_for_deleting(path: Path) -> sqlite3.Connection:
-    """A connection whose statements fire no trigger: SQLite leaves the SELECT of each out.
+    """Open a connection whose statements fire no triggers: SQLite omits the SELECT of each.
 
-    To drop the triggers would make each connection read the schema and compile its statements anew.
+    Dropping triggers would make every connection reread the schema and recompile its statements.
     """
     connection = sqlite3.connect(path, isolation_level=None, timeout=10)
     connection.execute("PRAGMA foreign_keys=OFF")
@@ -130,7 +130,7 @@ def _delete_all(connection: sqlite3.Connection) -> None:
 
 @contextmanager
 def sqlite_database() -> Iterator[SqliteDatabase]:
-    """A migrated SQLite database for a session."""
+    """Provide a migrated SQLite database for a session."""
     storage = "/dev/shm" if Path("/dev/shm").is_dir() else None
     directory = Path(tempfile.mkdtemp(prefix="docket-test-", dir=storage))
     try:
@@ -146,9 +146,9 @@ def sqlite_database() -> Iterator[SqliteDatabase]:
 
 
 def cluster_with_template() -> Cluster:
-    """A PostgreSQL server with a migrated database, of which a copy takes less than to migrate."""
+    """Start a PostgreSQL server with a migrated database; copying it is faster than migrating."""
     if os.environ.get("TEST_DATABASE_URL"):
-        # Other processes of the run have theirs on the same server.
+        # Other processes of the run have their own template on the same server.
         cluster = replace(start_cluster(), template=unused_name())
         _migrate(cluster)
         return cluster
@@ -156,7 +156,7 @@ def cluster_with_template() -> Cluster:
 
 
 def _make_data(directory: Path) -> None:
-    """The files of a server with the template."""
+    """Create the files of a server that has the template."""
     cluster = start_cluster()
     try:
         _migrate(cluster)
@@ -184,13 +184,13 @@ class PostgresDatabase:
     kind: str = "postgresql"
 
     def empty(self) -> None:
-        """Delete every row; as a replica, the server fires no triggers."""
+        """Delete all rows; in replica mode the server fires no triggers."""
         self.connection.execute("SELECT pg_temp.empty()")
 
 
 @contextmanager
 def postgres_database(cluster: Cluster) -> Iterator[PostgresDatabase]:
-    """A migrated PostgreSQL database for a session."""
+    """Provide a migrated PostgreSQL database for a session."""
     name = unused_name()
     url = cluster.create_database(name, cluster.template)
     directory = Path(tempfile.mkdtemp(prefix="docket-test-"))

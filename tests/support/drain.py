@@ -1,4 +1,4 @@
-"""Bots that share a queue: each gets the next ticket, finishes it, and asks again."""
+"""Bots that share a queue: each claims the next ticket, finishes it, and repeats."""
 
 import time
 from collections import Counter
@@ -9,23 +9,23 @@ from typing import Any
 from tests.support.serving import Served
 from tests.support.workspace import Bot, Owner
 
-# As many as one call creates below an epic.
+# The maximum that one call creates below an epic.
 CHILDREN = 20
 
 
 @dataclass
 class Worker:
-    """One bot, each of its calls on a connection of its own."""
+    """A bot that makes each call on its own connection."""
 
     served: Served
     bot: Bot
     calls: int = 0
-    # The tickets that it got, and what it was refused.
+    # The tickets that it claimed, and the refusals.
     claimed: list[str] = field(default_factory=list)
     refused: list[Any] = field(default_factory=list)
 
     def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """Call a tool; its result, empty if it was refused."""
+        """Call a tool; return its result, empty if it was refused."""
         params = {"name": tool, "arguments": arguments}
         message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
         answer = self.served.request("POST", f"/mcp/bot/{self.bot.token}/mcp", message, timeout=60)
@@ -51,17 +51,17 @@ class Worker:
 
 @dataclass(frozen=True)
 class Drained:
-    """What a queue cost its workers."""
+    """The cost of draining a queue."""
 
     seconds: float
     calls: int
     refused: list[Any]
-    # How often each ticket was handed out.
+    # How often each ticket was claimed.
     claims: Counter[str]
 
 
 def filled(owner: Owner, tickets: int) -> None:
-    """A project with this many ready tickets, a multiple of CHILDREN, made by a bot."""
+    """Create a project with this many ready tickets, a multiple of CHILDREN, as a bot."""
     project = owner.call("POST", "/projects", {"key": "OPS", "name": "Operations"})
     owner.call("PATCH", f"/projects/{project['id']}", {"bot_creation_limit": 0})
     maker = Worker(owner.served, owner.bot("bot-maker"))
@@ -72,7 +72,7 @@ def filled(owner: Owner, tickets: int) -> None:
 
 
 def drain(owner: Owner, bots: int) -> Drained:
-    """Have so many bots work at once until nothing is ready."""
+    """Let ``bots`` bots work at once until no ticket is ready."""
     workers = [Worker(owner.served, owner.bot(f"bot-{number}")) for number in range(bots)]
     began = time.monotonic()
     with ThreadPoolExecutor(bots) as desks:

@@ -8,9 +8,9 @@ from typing import Any
 
 
 def run_async(work: Coroutine[Any, Any, Any]) -> Any:
-    """What the coroutine returns or raises. It runs in a thread of its own.
+    """Run the coroutine in its own thread; return its result or raise its exception.
 
-    Once a browser was started, Playwright's loop runs in the thread of the tests.
+    After a browser has been started, Playwright's loop runs in the thread of the tests.
     """
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(copy_context().run, asyncio.run, work).result()

@@ -1,9 +1,9 @@
 """Servers and commands forked from a process that has imported the application.
 
-To import it takes most of a start.
+Importing takes most of the start time.
 
-They differ from those that a shell starts in nothing that a client can see. Tests of first starts
-and of Ctrl-C, and all measurements, use real ones (tests/support/serving.py).
+Clients cannot tell them from servers started by a shell. Tests of first starts and of Ctrl-C, and
+all measurements, use real ones (tests/support/serving.py).
 """
 
 import os
@@ -24,14 +24,14 @@ from flask.cli import main
 
 @dataclass(frozen=True)
 class Forked:
-    """A command of ``flask``, forked, with the application of this module."""
+    """A forked ``flask`` command that uses the application of this module."""
 
     module: str
     arguments: tuple[str, ...] = ("serve",)
 
 
 FORKED = Forked("wsgi")
-# An application made to die at a named point of a delivery.
+# The application that dies at a named point of a delivery.
 FORKED_CRASHING = Forked("tests.support.crashing")
 
 _context = get_context("forkserver")
@@ -39,7 +39,7 @@ _context.set_forkserver_preload(["tests.support.preloaded"])
 
 
 class ForkedProcess:
-    """A forked command, with what tests need of ``subprocess.Popen``."""
+    """A forked command with the parts of ``subprocess.Popen`` that tests need."""
 
     def __init__(self, process: ForkServerProcess, command: str) -> None:
         self._process, self._command = process, command
@@ -50,7 +50,7 @@ class ForkedProcess:
         return self._process.exitcode
 
     def wait(self, timeout: float | None = None) -> int:
-        """Its exit code; raises TimeoutExpired, as Popen does."""
+        """Wait for and return the exit code; raises TimeoutExpired, like Popen."""
         self._process.join(timeout)
         if self._process.exitcode is None:
             raise subprocess.TimeoutExpired(self._command, timeout or 0)
@@ -71,7 +71,7 @@ def fork(
     log: Path,
     errors: Path | None = None,
 ) -> ForkedProcess:
-    """Start a command that appends what it writes to a file, or to one for each stream."""
+    """Start a command that appends its output to one file, or to one per stream."""
     files = (log, errors or log)
     for file in files:
         file.touch()
@@ -81,7 +81,7 @@ def fork(
 
 
 def ended(process: ForkedProcess, log: Path, seconds: float = 60) -> int:
-    """The exit code; what takes longer is killed, and its log shown."""
+    """Return the exit code; on timeout kill the process and show its log."""
     try:
         return process.wait(seconds)
     except subprocess.TimeoutExpired:
@@ -91,7 +91,7 @@ def ended(process: ForkedProcess, log: Path, seconds: float = 60) -> int:
 
 
 def kill_with_children(process: ForkedProcess | subprocess.Popen[bytes]) -> None:
-    """Kill a process and its children; workers are no part of its group."""
+    """Kill a process and its children; workers are not in its process group."""
     with suppress(psutil.NoSuchProcess):
         children = psutil.Process(process.pid).children()
         process.kill()
@@ -100,7 +100,7 @@ def kill_with_children(process: ForkedProcess | subprocess.Popen[bytes]) -> None
 
 
 def elsewhere(work: Callable[..., None], *arguments: Any) -> None:
-    """Call a function of a module in a process of its own, which must end well."""
+    """Call a module-level function in a new process, which must succeed."""
     process = _context.Process(target=work, args=arguments)
     process.start()
     process.join(60)
@@ -113,10 +113,10 @@ def elsewhere(work: Callable[..., None], *arguments: Any) -> None:
 def _run(
     how: Forked, directory: Path, environment: dict[str, str], files: tuple[Path, Path]
 ) -> None:
-    """What ``flask --app MODULE ARGUMENTS`` does in a process of its own."""
-    # Of its own group, so that a test can send a signal to it alone or to all of it.
+    """Do what ``flask --app MODULE ARGUMENTS`` does, in a new process."""
+    # Start a process group, so that a test can signal this process alone or the whole group.
     os.setsid()
-    # As most shells have it: others may read what does not refuse them.
+    # The umask of most shells: others may read files with default modes.
     os.umask(0o022)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     os.chdir(directory)

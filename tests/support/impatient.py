@@ -1,6 +1,6 @@
 """The application in a server with short deadlines, for tests that wait for them.
 
-CONNECTIONS is how many each worker takes; the product itself has no such setting.
+CONNECTIONS is each worker's connection limit; the product itself has no such setting.
 """
 
 import os
@@ -16,7 +16,7 @@ asgi.UNREAD_SECONDS = connection.UNREAD_SECONDS = 2.0
 
 
 def create_app():
-    """The application of flask --app."""
+    """Create the application for flask --app."""
     from app import create_app as made
 
     return made(Settings.from_env())

@@ -1,4 +1,4 @@
-"""Instances that need neither migrations nor compiled templates: copies of one made before."""
+"""Instances that need no migrations or compiled templates: copies of one made before."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ from tests.support.settings import settings_for
 
 
 def prepare(instance: Path, *, with_database: bool) -> None:
-    """Make the directory of a server as its first start leaves it, before anyone set it up."""
+    """Create a server's directory as its first start leaves it, before the setup."""
     instance.mkdir(parents=True)
     copy_templates(instance)
     if with_database:
@@ -22,13 +22,13 @@ def prepare(instance: Path, *, with_database: bool) -> None:
 
 
 def copy_templates(instance: Path) -> None:
-    """Put the compiled templates into the directory of an instance."""
+    """Copy the compiled templates into an instance directory."""
     source = _shared_instance() / "templates"
     shutil.copytree(source, instance / "templates", copy_function=_link_or_copy)
 
 
 def _link_or_copy(source: str, target: str) -> None:
-    """Nobody writes into a compiled template, and to copy them all takes a fifth of a start."""
+    """Link: nobody writes into compiled templates, and copying all takes a fifth of a start."""
     try:
         os.link(source, target)
     except OSError:
@@ -37,7 +37,7 @@ def _link_or_copy(source: str, target: str) -> None:
 
 
 def copy_database(path: Path) -> None:
-    """Put a migrated SQLite database there, in which there is nothing yet."""
+    """Copy an empty, migrated SQLite database to this path."""
     shutil.copy(_shared_instance() / "docket.db", path)
 
 
@@ -45,7 +45,7 @@ _guard = threading.Lock()
 
 
 def _shared_instance() -> Path:
-    """Tests start several servers at once, and alembic migrates in one thread at a time."""
+    """Lock: tests start several servers at once, but alembic migrates in one thread at a time."""
     with _guard:
         return made_once("instance", _make)
 

@@ -1,11 +1,11 @@
-"""The machine among the processes of a test run: for one test alone, or for all."""
+"""A lock on the machine among the processes of a test run: exclusive or shared."""
 
 import fcntl
 from pathlib import Path
 
 
 class MachineLock:
-    """Held alone by tests that measure time, one after the other, and shared by all others."""
+    """Held exclusively by tests that measure time, and shared by all others."""
 
     def __init__(self, directory: Path) -> None:
         self._turn = (directory / "turn").open("a")
@@ -15,7 +15,7 @@ class MachineLock:
     def take(self, *, alone: bool) -> None:
         if self._is_alone and alone:
             return
-        # Who waits for the machine holds the turn, or it would never be free of the others.
+        # A waiting process holds the turn; otherwise others would keep the machine busy forever.
         fcntl.flock(self._turn, fcntl.LOCK_EX)
         fcntl.flock(self._machine, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
         fcntl.flock(self._turn, fcntl.LOCK_UN)

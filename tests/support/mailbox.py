@@ -1,4 +1,4 @@
-"""A mail server in the process of a test: aiosmtpd, which answers as it is told."""
+"""A mail server in the test process: aiosmtpd with configurable replies."""
 
 import email
 import email.policy
@@ -18,7 +18,7 @@ USER, PASSWORD = "docket", "p@ss/word:1"
 
 @dataclass
 class Mailbox:
-    """What came in, and what the server answers to the recipient and to the text."""
+    """The received mail, and the server's replies to the recipient and to the text."""
 
     port: int = 0
     received: list[EmailMessage] = field(default_factory=list)
@@ -28,7 +28,7 @@ class Mailbox:
     to_recipient: str | Callable[[str], str] = "250 OK"
     to_text: str = "250 OK"
     logins: list[str] = field(default_factory=list)
-    # Called when a text came, before it is answered.
+    # Called when a text has arrived, before the reply.
     on_text: Callable[[], None] | None = None
 
     async def handle_RCPT(  # noqa: N802 - named by aiosmtpd
@@ -56,7 +56,7 @@ class Mailbox:
         return self.to_text
 
     def text(self, index: int = -1) -> str:
-        """The plain text of a message."""
+        """Return the plain text of a message."""
         part = self.received[index].get_body(("plain",))
         assert part is not None
         return str(part.get_content())
@@ -87,7 +87,7 @@ class _Controller(Controller):
 
 @contextmanager
 def mail_server(*, certificate: Path | None = None, implicit: bool = False) -> Iterator[Mailbox]:
-    """A server; with a certificate it demands STARTTLS, or speaks TLS at once."""
+    """Run a server; with a certificate it requires STARTTLS, or speaks implicit TLS."""
     box = Mailbox()
     options: dict[str, Any] = {}
     context = None

@@ -1,4 +1,4 @@
-"""What every process of a run would make alike: one makes it, and all copy it."""
+"""Share what every process of a run needs: one process makes it, and all copy it."""
 
 import atexit
 import fcntl
@@ -8,17 +8,17 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-# Where the processes of this run find it.
+# The shared directory of this run.
 _directories: list[Path] = []
 
 
 def share(directory: Path) -> None:
-    """Have this process share with all others that name the same directory."""
+    """Share made directories with all processes that name the same directory."""
     _directories.append(directory)
 
 
 def made_once(name: str, make: Callable[[Path], None]) -> Path:
-    """The directory of this name, which ``make`` fills in the process that is first to ask."""
+    """Return the directory of this name; the first process to ask fills it with ``make``."""
     root = _directories[-1] if _directories else _own()
     made, unfinished = root / name, root / f"{name}-unfinished"
     with (root / f"{name}-lock").open("a") as lock:

@@ -1,7 +1,7 @@
-"""The client of all tests: every answer it gets is checked against the OpenAPI document served.
+"""The test client: it checks every response against the served OpenAPI document.
 
-Stricter than the document where Docket knows more than it promises: answers hold no field that the
-document does not name, and every header it declares for a status is there where it must be.
+It is stricter than the document: responses must not contain fields that the document does not name,
+and headers that it declares for a status must be present.
 """
 
 import json
@@ -20,7 +20,7 @@ from app.rest.operations import path_of
 from app.rest.routing import Route
 
 API = "/api/v1"
-# What schemas call the document that they refer to.
+# The name by which schemas refer to the document.
 NAME = "urn:docket"
 DECLARED = ("Location", "ETag", "Idempotency-Replayed", "Retry-After")
 SHOWN_ALWAYS = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin"}
@@ -28,11 +28,11 @@ SHOWN_ALWAYS = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-or
 
 @dataclass
 class Document:
-    """The document of one application, and its schemas ready for use."""
+    """The document of an application, and its compiled schemas."""
 
     content: dict[str, Any]
     routes: dict[str, Route]
-    # (operation id, status) of every answer seen, for the tests of the whole suite.
+    # (operation id, status) of all responses seen, for tests of the whole suite.
     seen: set[tuple[str, int]] = field(default_factory=set)
     _validators: dict[str, Any] = field(default_factory=dict)
 
@@ -41,15 +41,15 @@ class Document:
         self._registry = jsonschema_rs.Registry([(NAME, components)])
 
     def operation(self, route: Route) -> dict[str, Any]:
-        """The operation of a route."""
+        """Return the operation of a route."""
         found: dict[str, Any] = self.content["paths"][path_of(route)][route.method.lower()]
         return found
 
     def validator(self, schema: dict[str, Any]) -> Any:
-        """The compiled form of a schema that may refer to components."""
+        """Return the compiled validator of a schema that may refer to components."""
         text = json.dumps(schema)
         if text not in self._validators:
-            # With the components in a registry none is compiled that this one does not name.
+            # With a registry, only the components that this schema refers to are compiled.
             named = json.loads(text.replace('"#/components/', f'"{NAME}#/components/'))
             self._validators[text] = jsonschema_rs.Draft202012Validator(
                 named, validate_formats=True, registry=self._registry
@@ -62,7 +62,7 @@ class Document:
         assert not list(errors), (name, value)
 
     def resolved(self, reference: dict[str, Any]) -> dict[str, Any]:
-        """What a ``$ref`` into the components names."""
+        """Return the component that a ``$ref`` refers to."""
         found: Any = self.content
         for part in reference["$ref"].removeprefix("#/").split("/"):
             found = found[part]
@@ -73,7 +73,7 @@ _documents: WeakKeyDictionary[Flask, Document] = WeakKeyDictionary()
 
 
 def document_of(app: Flask) -> Document:
-    """The document that this application serves, with answers closed to unknown fields."""
+    """Return the application's document, with responses closed to unknown fields."""
     if app not in _documents:
         answer = FlaskClient(app, TestResponse).get(f"{API}/openapi.json")
         content = answer.get_json()
@@ -93,17 +93,17 @@ def _close(schemas: dict[str, Any]) -> None:
 
 
 class CheckedClient(FlaskClient):
-    """A test client that fails the test where an answer breaks the document."""
+    """A test client that fails the test if a response violates the document."""
 
     def open(self, *args: Any, **kwargs: Any) -> TestResponse:
-        """Call, and check the answer."""
+        """Send a request, and check the response."""
         response = super().open(*args, **kwargs)
         check(self.application, response, kwargs.get("json"))
         return response
 
 
 def check(app: Flask, response: TestResponse, sent: Any = None) -> None:
-    """Fail unless the answer is one that the document describes."""
+    """Fail unless the document describes the response."""
     asked = response.request
     assert as_uuid(response.headers.get("X-Request-Id", "")), "X-Request-Id is missing"
     for name, value in SHOWN_ALWAYS.items():
@@ -178,12 +178,12 @@ def _check_headers(
             shown: Any = int(value) if schema["type"] == "integer" else value
             document.validator(schema).validate(shown)
         elif name != "ETag" or "at" not in (response.get_json(silent=True) or {}):
-            # A ticket as it was has no version to compare.
+            # A historical ticket has no version to compare.
             assert name == "Idempotency-Replayed", f"{where} has no {name}"
 
 
 def same_as_rest(app: Flask, shown: dict[str, Any], schema: str, *added: str) -> None:
-    """The structured content is what REST answers, and what the tool adds stands beside it."""
+    """Check that structured content equals the REST response plus the tool's own fields."""
     rest = {name: value for name, value in shown.items() if name not in added}
     document_of(app).check_component(schema, rest)
     assert set(added) <= set(shown)

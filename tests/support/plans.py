@@ -1,13 +1,13 @@
-"""How the database means to answer a prepared query."""
+"""The query plan of a prepared statement."""
 
 from typing import Any
 
-# On a few rows PostgreSQL would rather read and sort them all; what it has for many is the point.
+# Disabled: on few rows PostgreSQL would read and sort all, but the plan for many matters.
 COSTS = ("seqscan", "sort", "bitmapscan", "hashjoin", "mergejoin")
 
 
 def plan_of(connection: Any, ready: Any, given: dict[str, Any]) -> list[str]:
-    """The plan of a compiled statement for these values, as lines of text."""
+    """Return the plan of a compiled statement for these values, as lines of text."""
     parameters = ready.parameters(dict(given))
     driver = connection.connection.dbapi_connection
     if ready.is_positional:

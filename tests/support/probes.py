@@ -1,7 +1,7 @@
-"""Attacks of classes that were published for products like this one, tried on a build.
+"""Published classes of attack on products like this one, tried on a build.
 
-Each returns what it got that it must not get, in words; nothing where the build holds. So one and
-the same probe says of the real build that it is safe and of a weakened one that it is not.
+Each probe returns descriptions of what it obtained but must not; an empty list if the build holds.
+So the same probe shows that the real build is safe and that a weakened one is not.
 """
 
 from collections.abc import Iterator
@@ -31,15 +31,15 @@ from tests.support.receiver import SECRET, Receiver
 from tests.support.story import ok
 
 PAGE = {"Accept": "text/html"}
-# Loopback, private, a cloud's metadata, what leads inside by translation.
+# Loopback, private, cloud metadata, and an address that leads inside by translation.
 INSIDE = ("127.0.0.1", "10.0.0.1", "169.254.169.254", "168.63.129.16", "64:ff9b::7f00:1")
-# Keys that were shipped in examples somewhere, or that anyone would try.
+# Keys that were published in examples, or that are easily guessed.
 WELL_KNOWN = ("", "secret", "changeme", "docket", "a" * 64)
 PASSWORD = "correct horse battery"
 
 
 def reached_inside(receiver: Receiver) -> list[str]:
-    """Which addresses inside a webhook reaches, by its own address or where an answer leads it."""
+    """Return the internal addresses that a webhook reaches, directly or by a redirect."""
     reached = [one for one in INSIDE if connecting.may_connect(one, ())]
     receiver.answer, receiver.headers = 200, {}
     if _deliver(receiver, ""):
@@ -51,7 +51,7 @@ def reached_inside(receiver: Receiver) -> list[str]:
 
 
 def _deliver(receiver: Receiver, allowed: str) -> int:
-    """Send an event; how many requests the receiver got."""
+    """Send an event; return the number of requests that the receiver got."""
     receiver.received.clear()
     event = Event("ticket.created", {"type": "ticket.created", "payload": {}}, None, None)
     attempt = DeliveryAttempt(ids.new_id(), 1, "w", receiver.url, SECRET.encode(), event)
@@ -60,7 +60,7 @@ def _deliver(receiver: Receiver, allowed: str) -> int:
 
 
 def known_keys(app: Flask, directory: Path) -> list[str]:
-    """Keys that somebody else has, or that open what was sealed under another."""
+    """Find keys that are known to others, or that open what was sealed under another key."""
     found = []
     for name in ("one", "two"):
         (directory / name).mkdir(exist_ok=True)
@@ -91,7 +91,7 @@ def known_keys(app: Flask, directory: Path) -> list[str]:
 
 
 def gained_by_a_token(app: Flask, cast: Cast) -> list[str]:
-    """What a bot's token gives beyond what the bot may do."""
+    """Find what a bot's token allows beyond the bot's permissions."""
     bot, found = cast.fenced, []
     token = bot.token or ""
     login = {"username": "fenced", "password": token}
@@ -130,7 +130,7 @@ def gained_by_a_token(app: Flask, cast: Cast) -> list[str]:
 
 
 def left_by_a_deleted_bot(app: Flask, cast: Cast) -> list[str]:
-    """What whoever has a deleted bot's token, or another bot, gains by its end."""
+    """Find what the holder of a deleted bot's token, or another bot, gains by the deletion."""
     found = []
     name = f"gone-{ids.new_id()[-8:]}"
     bot = _made(app, cast, name, cast.fenced_project)
@@ -155,7 +155,7 @@ def left_by_a_deleted_bot(app: Flask, cast: Cast) -> list[str]:
 
 
 def _widened(app: Flask, cast: Cast) -> list[str]:
-    """What a bot sees once the only project of its allowlist is deleted: nothing."""
+    """Find what a bot sees after the only project of its allowlist is deleted; expects nothing."""
     key = f"P{ids.new_id()[-6:].upper()}"
     project = ok(cast.ada.post("/projects", {"key": key, "name": "Short"}), 201)["id"]
     bot = _made(app, cast, f"wide-{ids.new_id()[-8:]}", project)
@@ -173,7 +173,7 @@ def _made(app: Flask, cast: Cast, name: str, project: str) -> Caller:
 
 
 class Scripts(HTMLParser):
-    """Collects what a page would run, or load from anywhere but its own assets."""
+    """Collects what a page would run, or load from outside its own assets."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -194,7 +194,7 @@ class Scripts(HTMLParser):
 
 
 def _hostile() -> Iterator[str]:
-    # Another one each time: what was made of a text is kept by the text.
+    # New texts each time, because rendered texts are cached.
     mark = ids.new_id()
     yield f"<script>alert('{mark}')</script>"
     yield f"<svg onload=alert('{mark}')></svg><img src=x onerror=alert('{mark}')>"
@@ -203,7 +203,7 @@ def _hostile() -> Iterator[str]:
 
 
 def stored_scripts(cast: Cast) -> list[str]:
-    """What of texts and names that people and bots wrote would run in a reader's browser."""
+    """Find texts and names by people and bots that would run as scripts in a reader's browser."""
     ada = cast.ada
     first, *_ = texts = list(_hostile())
     slug = f"p-{ids.new_id()}"
@@ -262,7 +262,7 @@ LISTS = (
 
 
 def read_of_others(world: World) -> list[str]:
-    """What a fenced bot reads of another project in lists and by ids, and a person of another's."""
+    """Find what a fenced bot reads of another project, and a person of another person's."""
     world.leaks = []
     other: dict[str, Any] = world.places["other"]
     for template in LISTS:
@@ -284,7 +284,7 @@ def read_of_others(world: World) -> list[str]:
 
 
 def sessions_ended(app: Flask, cast: Cast) -> list[str]:
-    """Whose sessions a person ends by their ids that are not their own."""
+    """Find sessions of others that a person can end by id."""
     statement = select(UserSession.id).where(UserSession.user_id == cast.ada.user_id)
     named = in_app(app, lambda: session.scalars(statement).one())
     cast.bo.client.post(f"/profile/sessions/{named}/end", headers=PAGE)

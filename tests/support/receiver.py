@@ -1,4 +1,4 @@
-"""An HTTPS receiver of webhooks under an authority of its own, which answers as it is told."""
+"""An HTTPS receiver of webhooks with its own certificate authority and configurable responses."""
 
 import datetime
 import hashlib
@@ -24,7 +24,7 @@ SECRET = "sixteen bytes at least"
 
 @dataclass(frozen=True)
 class Received:
-    """One request, as it came in."""
+    """A received request."""
 
     headers: dict[str, str]
     raw: bytes
@@ -41,7 +41,7 @@ class Received:
         return self.headers["X-Webhook-Event"]
 
     def is_signed_with(self, secret: str) -> bool:
-        """As a receiver verifies: over the raw bytes, in constant time."""
+        """Verify as a receiver does: over the raw bytes, in constant time."""
         signed = self.headers["X-Webhook-Timestamp"].encode() + b"." + self.raw
         made = "sha256=" + hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()
         return hmac.compare_digest(made, self.headers["X-Webhook-Signature"])
@@ -52,7 +52,7 @@ Answering = Callable[[Received], int]
 
 @dataclass
 class Receiver:
-    """What came in, and what is answered: a status, or a function that makes one."""
+    """The received requests and the response: a status, or a function that returns one."""
 
     port: int
     ca_file: Path
@@ -65,11 +65,11 @@ class Receiver:
         return f"https://localhost:{self.port}/hook"
 
     def events(self) -> list[str]:
-        """The types of what came in, in order."""
+        """The types of received events, in order."""
         return [one.event for one in self.received]
 
     def wait_for(self, count: int, seconds: float = 10) -> list[Received]:
-        """Wait until so many came in."""
+        """Wait until ``count`` requests have arrived."""
         deadline = time.monotonic() + seconds
         while len(self.received) < count:
             assert time.monotonic() < deadline, (count, self.events())
@@ -78,7 +78,7 @@ class Receiver:
 
 
 def make_authority(directory: Path, name: str = "localhost") -> tuple[Path, Path]:
-    """A certificate authority and a certificate for this name: (CA file, chain with key)."""
+    """Create an authority and a certificate for this name; return (CA file, chain with key)."""
     now = datetime.datetime.now(datetime.UTC)
     ca_key = ec.generate_private_key(ec.SECP256R1())
     ca_name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Test authority")])
@@ -124,7 +124,7 @@ def make_authority(directory: Path, name: str = "localhost") -> tuple[Path, Path
 
 @contextmanager
 def receiving(directory: Path, name: str = "localhost") -> Iterator[Receiver]:
-    """A receiver on a port of its own."""
+    """Run a receiver on its own port."""
     ca_file, chain = make_authority(directory, name)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(chain)
@@ -134,7 +134,7 @@ def receiving(directory: Path, name: str = "localhost") -> Iterator[Receiver]:
             length = int(self.headers["Content-Length"])
             raw = self.rfile.read(length)
             if len(raw) < length:
-                # Its sender died on the way: no receiver would take that for an event.
+                # The sender died midway: no receiver would accept this as an event.
                 self.close_connection = True
                 return
             headers = dict(self.headers.items())
@@ -162,7 +162,7 @@ def receiving(directory: Path, name: str = "localhost") -> Iterator[Receiver]:
             return
 
         def finish_request(self, request: Any, client_address: Any) -> None:
-            # The handshake in the request's own thread: a client that stalls stops nobody.
+            # Handshake in the request's own thread, so that a stalled client blocks nobody.
             with context.wrap_socket(request, server_side=True) as secured:
                 super().finish_request(secured, client_address)
 

@@ -1,4 +1,4 @@
-"""The real server in a process of its own, as ``make run`` starts it."""
+"""The real server in its own process, as ``make run`` starts it."""
 
 import http.client
 import os
@@ -24,15 +24,15 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 READY = re.compile(r"^\S.* is ready\b.*$", re.MULTILINE)
 COMMAND = (sys.executable, "-m", "flask", "--app", "wsgi", "serve")
 POWERLESS = ("setpriv", "--bounding-set=-dac_override,-dac_read_search")
-# An application made to die at a named point of a delivery.
+# The application that dies at a named point of a delivery.
 CRASHING = (sys.executable, "-m", "flask", "--app", "tests.support.crashing", "serve")
-# Under nohup, what tests start would inherit that SIGHUP is ignored.
+# Under nohup, child processes would inherit that SIGHUP is ignored.
 HANGUP_ENDS = ("env", "--default-signal=HUP")
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A response, read whole."""
+    """A response, fully read."""
 
     status: int
     headers: http.client.HTTPMessage
@@ -54,17 +54,17 @@ class Served:
 
     @property
     def url(self) -> str:
-        """Its address."""
+        """Its URL."""
         return f"http://127.0.0.1:{self.port}"
 
     def output(self) -> str:
-        """Everything it has written so far, to either stream."""
+        """Return all output so far, from both streams."""
         return self.log.read_text()
 
     def request(
         self, method: str, path: str, body: Any = None, timeout: float = 20, **headers: str
     ) -> Answer:
-        """Send one request on a connection of its own; a body that is not bytes goes as JSON."""
+        """Send a request on its own connection; a body that is not bytes is sent as JSON."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
         try:
             sent = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -84,17 +84,17 @@ class Served:
         return connection
 
     def workers(self) -> list[int]:
-        """The ids of its worker processes."""
+        """Return the ids of the worker processes."""
         return [child.pid for child in psutil.Process(self.process.pid).children()]
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> int:
-        """Tell it to stop; its exit code. Fails where it takes over 20 seconds."""
+        """Signal it to stop; return its exit code. Fails if that takes over 20 seconds."""
         self.process.send_signal(how)
         return self.process.wait(timeout=20)
 
 
 def environment(instance: Path, port: int, **settings: Any) -> dict[str, str]:
-    """This process's environment without settings of ours but those given, and one worker."""
+    """Return a minimal environment with only the given settings, and one worker."""
     inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     given = {name: str(value) for name, value in settings.items()}
     own = {"INSTANCE_DIR": str(instance), "PORT": str(port), "WORKERS": "1"}
@@ -102,7 +102,7 @@ def environment(instance: Path, port: int, **settings: Any) -> dict[str, str]:
 
 
 def unused_port() -> int:
-    """A port that nothing listens on now."""
+    """Return a port that nothing listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -115,16 +115,16 @@ def start(
     command: tuple[str, ...] | Forked = COMMAND,
     **settings: Any,
 ) -> Served:
-    """Start a server on its own instance directory, and wait until it says that it is ready.
+    """Start a server on an instance directory, and wait until it reports that it is ready.
 
-    A directory that exists is used as it is: an empty one for a first start from nothing.
+    An existing directory is used as it is; an empty one gives a first start from nothing.
     """
     if not instance.exists():
         prepare(instance, with_database="DATABASE_URL" not in settings)
     port = port or unused_port()
     log = instance.with_name(f"{instance.name}-{port}.log")
     log.touch()
-    # Another server may have written there that it is ready.
+    # Skip earlier output: another server may have reported there that it was ready.
     before = log.stat().st_size
     given = environment(instance, port, **settings)
     if isinstance(command, Forked):
@@ -152,22 +152,22 @@ def _popen(command: tuple[str, ...], given: dict[str, str], log: Path) -> subpro
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            # As most shells have it: others may read what does not refuse them.
+            # The umask of most shells: others may read files with default modes.
             umask=0o022,
-            # Of its own group, so that a test can send a signal to it alone or to all of it.
+            # A process group, so that a test can signal this process alone or the whole group.
             start_new_session=True,
         )
 
 
 def end(served: Served) -> None:
-    """End the server and its workers without ceremony."""
+    """Kill the server and its workers."""
     kill_with_children(served.process)
     served.process.wait()
 
 
 @contextmanager
 def serving(instance: Path, **settings: Any) -> Iterator[Served]:
-    """A server for a with-statement."""
+    """Run a server for a with-statement."""
     served = start(instance, **settings)
     try:
         yield served
@@ -176,9 +176,9 @@ def serving(instance: Path, **settings: Any) -> Iterator[Served]:
 
 
 def refused_start(instance: Path, port: int, command: Forked | None = None, **settings: Any) -> str:
-    """Start a server that must refuse; what it said.
+    """Start a server that must refuse; return its output.
 
-    Modes of files bind it even as root, unless it is forked.
+    File modes apply to it even as root, unless it is forked.
     """
     if command is not None:
         log, errors = (
@@ -202,7 +202,7 @@ def refused_start(instance: Path, port: int, command: Forked | None = None, **se
 
 
 def is_healthy(served: Served) -> bool:
-    """Whether it answers."""
+    """Return whether the server responds."""
     try:
         return served.request("GET", "/healthz", timeout=2).status == 200
     except OSError:
@@ -210,7 +210,7 @@ def is_healthy(served: Served) -> bool:
 
 
 def until(condition: Callable[[], Any], seconds: float = 20) -> Any:
-    """Wait until the condition is true; its value."""
+    """Wait until the condition is true; return its value."""
     deadline = time.monotonic() + seconds
     while True:
         value = condition()

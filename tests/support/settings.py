@@ -1,4 +1,4 @@
-"""The settings of tests."""
+"""Settings for tests."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,7 @@ from app.config import Settings
 
 
 def settings_for(database_url: str, directory: Path, **changes: Any) -> Settings:
-    """Settings for one test database: passwords cost next to nothing, the rest is as shipped."""
+    """Return settings for a test database: cheap password hashing, otherwise the defaults."""
     given: dict[str, Any] = {
         "instance_dir": directory,
         "database_url": database_url,

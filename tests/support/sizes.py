@@ -1,4 +1,4 @@
-"""How much a test tries: a part in every run, all of it where LONG is set (``make fuzz``)."""
+"""How much a test tries: a sample in every run, everything if LONG is set (``make fuzz``)."""
 
 import os
 from collections.abc import Sequence
@@ -9,5 +9,5 @@ IS_LONG = bool(os.environ.get("LONG"))
 
 
 def every(step: int, values: Sequence[T]) -> list[T]:
-    """Every so many of the values, the first among them."""
+    """Return every ``step``-th value, starting with the first; all values if LONG is set."""
     return list(values if IS_LONG else values[::step])

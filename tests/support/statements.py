@@ -1,4 +1,4 @@
-"""Seeing the SQL that the application runs, by whichever way it goes to the driver."""
+"""Capture the SQL that the application runs, however it reaches the driver."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ from app.database.session import db
 
 @contextmanager
 def statements(app: Flask) -> Iterator[list[str]]:
-    """The statements that run meanwhile, in their order."""
+    """Collect the statements that run in the with-block, in order."""
     seen: list[str] = []
 
     def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
@@ -30,7 +30,7 @@ def statements(app: Flask) -> Iterator[list[str]]:
 
     with app.app_context():
         engine = db.engine
-        # As in a process that runs.
+        # A running process has learned them before.
         avatar_colors.learn()
 
     event.listen(engine, "before_cursor_execute", note)

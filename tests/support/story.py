@@ -1,4 +1,4 @@
-"""Short ways of saying what a test needs: make this, expect that, read the events."""
+"""Short helpers for tests: create this, expect that, read the events."""
 
 from io import BytesIO
 from typing import Any
@@ -13,13 +13,13 @@ from tests.support.cast import Caller
 
 
 def ok(response: TestResponse, status: int = 200) -> Any:
-    """The JSON of an answer with this status."""
+    """Return the JSON of a response, which must have this status."""
     assert response.status_code == status, (response.status_code, response.get_data(as_text=True))
     return response.get_json() if response.data else None
 
 
 def refused(response: TestResponse, status: int, code: str, **details: Any) -> dict[str, Any]:
-    """The error of a refusal with this status and code, and at least these details."""
+    """Return the error of a refusal with this status and code, and at least these details."""
     error = ok(response, status)["error"]
     assert error["code"] == code, error
     found = error.get("details") or {}
@@ -28,49 +28,49 @@ def refused(response: TestResponse, status: int, code: str, **details: Any) -> d
 
 
 def invalid(response: TestResponse, field: str, reason: str | None = None) -> None:
-    """A 422 of the domain about this field."""
+    """Expect a 422 from the domain about this field."""
     error = refused(response, 422, "validation.invalid_field", field=field)
     assert reason is None or error["details"]["reason"] == reason, error
 
 
 def malformed(response: TestResponse, loc: list[Any], kind: str) -> None:
-    """A 422 of the form, with this place and word among its errors."""
+    """Expect a 422 from request validation that contains this location and error type."""
     error = refused(response, 422, "request.validation_error")
     found = [(entry["loc"], entry["type"]) for entry in error["details"]["errors"]]
     assert (loc, kind) in found, found
 
 
 def make_ticket(caller: Caller, project_id: str, title: str = "A ticket", **fields: Any) -> Any:
-    """A new ticket."""
+    """Create a ticket."""
     body = {"title": title, **fields}
     return ok(caller.post(f"/projects/{project_id}/tickets", body), 201)
 
 
 def form_of(content: bytes, name: str = "notes.txt", **texts: str) -> dict[str, Any]:
-    """A multipart form with one file, as the test client sends it."""
+    """Return a multipart form with one file, as the test client sends it."""
     return {"file": (BytesIO(content), name), **texts}
 
 
 def add_file(
     caller: Caller, path: str, content: bytes = b"Words", name: str = "notes.txt", **options: Any
 ) -> Any:
-    """A new file on a ticket, a comment or a page."""
+    """Add a file to a ticket, a comment or a page."""
     return ok(caller.call("POST", f"{path}/files", data=form_of(content, name), **options), 201)
 
 
 def state_ids(caller: Caller, project_id: str) -> list[str]:
-    """The ids of a project's states by position."""
+    """Return the ids of a project's states, by position."""
     found = ok(caller.get(f"/projects/{project_id}/workflow-states"))
     return [state["id"] for state in found["data"]]
 
 
 def make_label(caller: Caller, project_id: str, name: str) -> Any:
-    """A new label."""
+    """Create a label."""
     return ok(caller.post(f"/projects/{project_id}/labels", {"name": name}), 201)
 
 
 def walk(caller: Caller, path: str, limit: int) -> list[Any]:
-    """All rows of a list, page by page."""
+    """Return all rows of a list, page by page."""
     rows: list[Any] = []
     joint = "&" if "?" in path else "?"
     cursor = ""
@@ -85,12 +85,12 @@ def walk(caller: Caller, path: str, limit: int) -> list[Any]:
 
 
 def events(app: Flask, **equal: Any) -> list[AuditEvent]:
-    """The audit events with these column values, oldest first."""
+    """Return the audit events with these column values, oldest first."""
     with app.app_context(), reading():
         statement = select(AuditEvent).filter_by(**equal)
         return list(session.scalars(statement.order_by(AuditEvent.id)))
 
 
 def event_types(app: Flask, **equal: Any) -> list[str]:
-    """The types of the audit events with these column values, oldest first."""
+    """Return the types of the audit events with these column values, oldest first."""
     return [event.event_type for event in events(app, **equal)]

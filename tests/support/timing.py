@@ -1,16 +1,16 @@
-"""How long a piece of work takes, whatever else the machine does."""
+"""Measure how long work takes, independent of other load on the machine."""
 
 import gc
 import time
 from collections.abc import Callable
 from typing import Any
 
-# What a million additions take on a machine of the speed for which limits are set.
+# The time of a million additions on a machine of the speed that limits are set for.
 ORDINARY_SECONDS = 0.03
 
 
 def slowness() -> float:
-    """How many times slower than such a machine this one is at the moment: 1 to 2."""
+    """Return how many times slower this machine is than that one at the moment: 1 to 2."""
     best = min(_seconds_of_additions() for _ in range(3))
     return min(max(1.0, best / ORDINARY_SECONDS), 2.0)
 
@@ -23,10 +23,10 @@ def _seconds_of_additions() -> float:
 
 
 def processor_seconds(work: Callable[[int], Any], enough: float) -> float:
-    """Seconds of the processor, the fastest of five times; less than ``enough`` needs no other.
+    """Return the fastest of five runs in processor seconds; stops early below ``enough``.
 
-    As in the server, the collector passes over what was there before: here, other tests'. The work
-    is told how often it was done, since a text that was seen may come out of a cache.
+    As in the server, the garbage collector skips older objects, here those of other tests. The work
+    receives the number of its run, since a repeated text may come from a cache.
     """
     gc.freeze()
     try:

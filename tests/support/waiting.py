@@ -1,4 +1,4 @@
-"""Bots that wait for news, each on a connection of its own."""
+"""Bots that wait for news, each on its own connection."""
 
 import select
 import socket
@@ -14,7 +14,7 @@ from tests.support.workspace import Bot, owner_of
 
 
 def asked(served: Served, bot: Bot, **arguments: Any) -> socket.socket:
-    """A connection on which the bot has called get_self."""
+    """Call get_self as the bot; return the connection."""
     call = {"name": "get_self", "arguments": arguments}
     body = orjson.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call})
     head = (
@@ -25,7 +25,7 @@ def asked(served: Served, bot: Bot, **arguments: Any) -> socket.socket:
 
 
 def answered(connections: Sequence[socket.socket], seconds: float) -> list[socket.socket]:
-    """Those of the connections on which there is an answer within this time."""
+    """Return the connections on which a response arrives within this time."""
     poll = select.poll()
     by_number = {one.fileno(): one for one in connections}
     for number in by_number:
@@ -39,7 +39,7 @@ def answered(connections: Sequence[socket.socket], seconds: float) -> list[socke
 
 
 def result(connection: socket.socket) -> dict[str, Any]:
-    """What an answer says."""
+    """Return the result in a response."""
     received = b""
     while not received.partition(b"\r\n\r\n")[2].endswith(b"\n"):
         piece = connection.recv(65_536)
@@ -52,14 +52,14 @@ def result(connection: socket.socket) -> dict[str, Any]:
 
 
 def news(connection: socket.socket) -> list[str | None]:
-    """The comments in an answer that waited."""
+    """Return the comments in the response to a waiting call."""
     answer = result(connection)
     assert "waited" not in answer
     return [row.get("comment") for row in answer.get("news", ())]
 
 
 class Office:
-    """A server with tickets, each assigned to a bot that knows of it."""
+    """A server with tickets, each assigned to a bot that has been told about it."""
 
     def __init__(self, served: Served) -> None:
         self.served, self.owner = served, owner_of(served)
@@ -68,7 +68,7 @@ class Office:
         self.tickets: list[str] = []
 
     def bot(self) -> tuple[Bot, str]:
-        """One more bot, and its ticket."""
+        """Add a bot and its ticket."""
         bot = self.owner.bot(f"bot-{len(self.bots)}")
         body = {"title": "Wait", "assignee_user_id": bot.id}
         ticket = self.owner.call("POST", f"/projects/{self.project}/tickets", body)["id"]
@@ -83,14 +83,14 @@ class Office:
 
     @contextmanager
     def waits(self) -> Iterator[list[socket.socket]]:
-        """A waiting call of each bot."""
+        """Start a waiting call for each bot."""
         with ExitStack() as held:
             yield [
                 held.enter_context(closing(asked(self.served, bot, wait=25))) for bot in self.bots
             ]
 
     def times(self, many: int) -> list[float]:
-        """The times of a read and a write that concern nobody, in seconds, the shortest first."""
+        """Return the times in seconds, sorted, of an unrelated read and write."""
         ticket = self.owner.call("POST", f"/projects/{self.project}/tickets", {"title": "x"})
         times = []
         for _ in range(many):

@@ -18,7 +18,7 @@ def test_a_comment_has_every_documented_field(cast: Cast, app) -> None:
     ticket = make_ticket(cast.ada, cast.open_project)
     with statements(app) as seen:
         answer = cast.smith.post("/tickets/OPEN-1/comments", {"body": " *As* sent\n"})
-    # Who comments is known, and nobody can have reacted yet.
+    # The author is known, and nobody can have reacted yet.
     assert not [one for one in seen if one.startswith("SELECT users.id") or "reactions" in one]
     comment = ok(answer, 201)
     assert comment == {

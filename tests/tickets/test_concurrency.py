@@ -1,4 +1,4 @@
-"""What many callers at once must not break; real threads, real commits, on both databases."""
+"""Invariants under many concurrent callers; real threads, real commits, on both databases."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -19,7 +19,7 @@ def at_once(count: int, work: Callable[[int], Any]) -> list[Any]:
 
 def test_64_creators_get_numbers_without_hole_or_duplicate(cast: Cast, app) -> None:
     def create(number: int) -> Any:
-        # Every fifth one is refused after its number would have been taken.
+        # Every fifth one is refused, after its number would have been assigned.
         body: dict[str, Any] = {"title": f"Ticket {number}"}
         if number % 5 == 0:
             body["type"] = "subtask"
@@ -105,7 +105,7 @@ def test_a_label_may_go_while_tickets_take_it(cast: Cast) -> None:
         assert {answer.status_code for answer in answers} <= {201, 204, 422}
         made = {answer.json["id"] for answer in answers if answer.status_code == 201}
         (event,) = ok(cast.ada.get("/audit?event_type=label.deleted&limit=1"))["data"]
-        # None of them is forgotten, so that undo can give it back to each.
+        # None is missing, so that undo can give the label back to each.
         assert set(event["payload"]["ticket_ids"]) == made
     rows = walk(cast.ada, f"/projects/{project}/tickets", 200)
     assert all(row["labels"] == [] for row in rows)
@@ -152,7 +152,7 @@ def test_one_watcher_of_many_tries(cast: Cast, app) -> None:
 
 
 def test_tickets_placed_at_once_get_ranks_of_their_own(cast: Cast) -> None:
-    """All go right below the first ticket, and stand in one order for everybody."""
+    """All are placed right below the first ticket, with the same order for everybody."""
     first = make_ticket(cast.ada, cast.open_project)["id"]
     others = [make_ticket(cast.ada, cast.open_project)["display_id"] for _ in range(16)]
     answers = at_once(

@@ -13,7 +13,7 @@ def read(cast: Cast, name: str = "OPEN-1") -> tuple[str, str, str]:
 
 
 def later(cast: Cast, name: str, work) -> bool:
-    """Whether work moves the ticket's last activity and leaves its version alone."""
+    """Return whether ``work`` moves the ticket's last activity and keeps its version."""
     activity, updated, etag = read(cast, name)
     time.sleep(0.002)
     work()

@@ -1,4 +1,4 @@
-"""``GET /tickets/{id}?at=``: a ticket as it was, from the log, and what the log does not hold."""
+"""``GET /tickets/{id}?at=``: a past ticket, from the log, and what the log does not contain."""
 
 import random
 import time
@@ -16,7 +16,7 @@ from app.tickets.service import restore_ticket
 from tests.support.cast import in_app
 from tests.support.story import events, make_ticket, ok, refused
 
-# What is noted about the reading itself, and what has the present value.
+# Fields that describe the reading itself or have the present value.
 READING = ("at", "not_recorded")
 
 
@@ -26,7 +26,7 @@ def project(cast):
 
 
 def moment():
-    """Now, with a moment before and after in which nothing happens."""
+    """Return the current time, with an idle moment before and after it."""
     time.sleep(0.003)
     found = now_ms()
     time.sleep(0.003)
@@ -43,7 +43,7 @@ def past(caller, ticket, then, **more):
 
 
 def test_every_field_is_what_it_was_at_each_time(app, cast, project):
-    """Many random changes, and the answer of each moment against what was read then."""
+    """Make many random changes; compare the past at each time with what was read then."""
     chance = random.Random(31)
     labels = [
         ok(cast.ada.post(f"{project}/labels", {"name": f"label {number}"}), 201)["id"]
@@ -83,7 +83,7 @@ def test_every_field_is_what_it_was_at_each_time(app, cast, project):
         assert found["at"] == iso(then)
         changing = ("updated_at", "last_activity_at")
         kept = {name: found[name] for name in shown if name not in changing}
-        # The parent is shown as it is now, as states and labels are.
+        # The parent has its present values, as states and labels do.
         assert kept == {name: shown[name] for name in kept}
         assert found["updated_at"] <= iso(then)
 
@@ -137,7 +137,7 @@ def test_a_state_that_was_deleted_while_the_ticket_was_is_that_of_the_log(app, c
 
 
 def without_labels(actor, event_type, target, /, **payload):
-    """Record an event of a new ticket as older releases did."""
+    """Record the event of a new ticket as older releases did."""
     payload.pop("label_ids", None)
     return record(actor, event_type, target, **payload)
 
@@ -155,7 +155,7 @@ def test_a_label_of_very_many_tickets_is_known_by_the_events_before(cast, projec
     new = moment()
     ok(cast.ada.patch(f"/tickets/{tickets[0]}", {"label_ids": [gone, late]}))
     changed = moment()
-    # Its event names no tickets, as it would be too many.
+    # The event names no tickets, because there are too many.
     assert cast.ada.delete(f"{project}/labels/{gone}").status_code == 204
     after = moment()
     assert cast.ada.delete(f"{project}/labels/{other}").status_code == 204
@@ -183,10 +183,10 @@ def test_what_the_log_does_not_hold_says_so(app, cast, project, monkeypatch):
     ok(cast.ada.patch(f"/tickets/{second}", {"label_ids": []}))
     ok(cast.ada.patch(f"/tickets/{second}", {"label_ids": [label]}))
     assert cast.ada.delete(f"{project}/labels/{label}").status_code == 204
-    # The event names no tickets, as it would be too many.
+    # The event names no tickets, because there are too many.
     found = past(cast.ada, first, then)
     assert (found["labels"], found["not_recorded"]) == ([], ["labels"])
-    # A change of the ticket itself tells.
+    # A change of the ticket itself gives the label.
     found = past(cast.ada, second, then)
     assert ([one["id"] for one in found["labels"]], found["not_recorded"]) == ([label], [])
     spread = update(Project).values(ranks_spread_at=now_ms())
@@ -198,7 +198,7 @@ def test_before_it_was_created_there_is_none(app, cast):
     then = moment()
     ticket = make_ticket(cast.ada, cast.open_project, "A ticket")["id"]
     refused(at(cast.ada, ticket, then), 404, "resource.not_found")
-    # An imported ticket is older than the log knows.
+    # An imported ticket can be older than the log.
     older = update(Ticket).where(Ticket.id == ticket).values(created_at=then - 1000)
     in_app(app, lambda: session.execute(older))
     answer = at(cast.ada, ticket, then)
@@ -236,7 +236,7 @@ def test_it_has_no_etag_and_who_may_not_read_the_ticket_may_not_read_its_past(ca
     assert "ETag" not in answer.headers
     refused(at(cast.fenced, ticket, then), 404, "resource.not_found")
     refused(cast.ada.get(f"/tickets/{ticket}?at=yesterday"), 422, "request.validation_error")
-    # A time to come is the present.
+    # A future time gives the present.
     assert past(cast.ada, ticket, then + 10**12)["title"] == "A ticket"
     for odd, status in (("9999-12-31T23:59:59-23:59", 200), ("0001-01-01T00:00:00%2B23:59", 404)):
         assert cast.ada.get(f"/tickets/{ticket}?at={odd}").status_code == status

@@ -1,4 +1,4 @@
-"""Lists are answered by an index in their own order: alone or in pairs, no filter reads a table."""
+"""Lists use an index in their own order: alone or in pairs, no filter scans a table."""
 
 from itertools import combinations, product
 from unittest import mock
@@ -34,13 +34,13 @@ FILTERS = {
     "ready": True,
 }
 FROM_LABEL = "SEARCH tickets USING INDEX sqlite_autoindex_tickets_1 (id=?)"
-# The columns of a new project; of two, those of category done, only what is recent is shown.
+# The columns of a new project; the two of category done show only recent tickets.
 COLUMNS = 5
 
 
 @pytest.fixture
 def plans(app, monkeypatch):
-    """The plans of the queries that run on tickets with a limit, as lines of text."""
+    """Collect the plans of limited queries on tickets, as lines of text."""
     seen = []
 
     def run(connection, ready, given):
@@ -53,7 +53,7 @@ def plans(app, monkeypatch):
 
 
 def check(plan):
-    """An index on tickets in list order, and nothing sorted."""
+    """Check that the plan uses an index on tickets in list order, without sorting."""
     text = "\n".join(plan)
     if any("QUERY PLAN" in line or "SEARCH" in line for line in plan):
         own = [line for line in plan if line.startswith(("SEARCH tickets ", "SCAN tickets"))]
@@ -95,7 +95,7 @@ def test_a_list_of_any_of_several_goes_along_an_index(cast, plans, given):
 
 
 def test_a_common_label_is_asked_on_the_way(cast, plans, monkeypatch):
-    """Beyond so many carriers, one ticket after another is asked for its label."""
+    """Above a number of labeled tickets, tickets are read in order and checked for the label."""
     label = cast.ada.post(f"/projects/{cast.open_project}/labels", {"name": "often"}).json["id"]
     made = [make_ticket(cast.ada, cast.open_project, f"{number}") for number in range(3)]
     for ticket in made[1:]:
@@ -117,7 +117,7 @@ def test_a_common_label_is_asked_on_the_way(cast, plans, monkeypatch):
 
 
 def test_epics_go_along_an_index_of_their_own(cast, plans):
-    """Whatever else is asked of them: of a hundred tickets a few are epics."""
+    """Whatever other filters there are: a few in a hundred tickets are epics."""
     epics = [
         make_ticket(cast.ada, cast.open_project, f"{number}", type="epic") for number in range(3)
     ]
@@ -125,7 +125,7 @@ def test_epics_go_along_an_index_of_their_own(cast, plans):
     states = state_ids(cast.ada, cast.open_project)
     many_like(story, states)
     ada = Actor(ActorKind.HUMAN, user_id=cast.ada.user_id)
-    # What many tickets have: an index of what few have would be the better one.
+    # Values that many tickets have: for rare values, their own index would be better.
     values = FILTERS | {"state_id": states[0], "reporter_user_id": ada.id, "priority": "medium"}
     for other in (None, "state_id", "state_category", "reporter_user_id", "priority"):
         given = {other: values[other]} if other else {}
@@ -154,7 +154,7 @@ def test_what_is_never_ready_is_not_looked_at(cast, plans, other):
 
 
 def plan_of_nothing(plan):
-    """PostgreSQL's. SQLite's names the tables, and its program ends before it opens them."""
+    """For PostgreSQL. SQLite's plan names the tables, but its program ends before opening them."""
     return "One-Time Filter: false" in "\n".join(plan) or not any("Scan" in one for one in plan)
 
 
@@ -184,7 +184,7 @@ def test_a_category_is_asked_of_the_state_and_not_of_its_tickets(cast, plans):
 
 
 def many_like(ticket, states, count=1000, dates=(None,)):
-    """So many tickets like this one, in all columns: for a few, PostgreSQL takes any index."""
+    """Insert ``count`` similar tickets: with few rows, PostgreSQL uses any index."""
 
     def write():
         first = session.execute(select(Ticket.__table__).where(Ticket.id == ticket["id"])).one()
@@ -215,7 +215,7 @@ def test_a_board_reads_the_first_cards_of_each_column_alone(cast, plans):
     for lines in (counts, plan):
         assert "Seq Scan on tickets" not in lines, lines
         assert "SCAN tickets" not in lines, lines
-    # Either index of boards leads to the tickets of one column alone.
+    # Either board index leads to the tickets of one column only.
     assert "ix_tickets_board" in counts, counts
     assert "ix_tickets_live" not in counts, counts
     assert plan.count("ix_tickets_board_order") == COLUMNS, plan
@@ -223,7 +223,7 @@ def test_a_board_reads_the_first_cards_of_each_column_alone(cast, plans):
 
 @pytest.fixture
 def page_plans(app):
-    """The plans of statements on tickets that the session runs, as texts."""
+    """Collect the plans of the session's statements on tickets, as texts."""
     seen = []
 
     def note(connection, _cursor, statement, parameters, *_):
@@ -281,7 +281,7 @@ def test_the_latest_due_dates_and_tickets_without_one_go_along_the_index_backwar
         for cursor, backwards in ((first.after, False), (middle, False), (middle, True)):
             list_pages.find(ticket_list, order, None, limit=5, cursor=cursor, backwards=backwards)
         is_sqlite = session.get_bind().dialect.name == "sqlite"
-    # Backwards both stretches are read.
+    # Going backwards reads both ranges.
     assert len(page_plans) == 5
     for plan in page_plans:
         assert "_due" in plan, plan
@@ -290,7 +290,7 @@ def test_the_latest_due_dates_and_tickets_without_one_go_along_the_index_backwar
 
 @pytest.mark.parametrize("is_cross_project", [False, True])
 def test_tickets_that_are_due_are_found_by_an_index(cast, page_plans, is_cross_project):
-    """A range: what SQLite makes of one day depends on the statistics of tests before."""
+    """A range, because SQLite's plan for one day depends on statistics of earlier tests."""
     dates = [None, *(f"20{year}-0{month}-01" for year in range(90, 100) for month in range(1, 10))]
     done = state_ids(cast.ada, cast.open_project)[-1:]
     many_like(make_ticket(cast.ada, cast.open_project), done, dates=dates)

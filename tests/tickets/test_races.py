@@ -1,4 +1,4 @@
-"""What two people at once must not break in verbs that only pages and commands have."""
+"""Concurrent use of verbs that only pages and commands have."""
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -26,13 +26,13 @@ ROUNDS = 4
 
 @pytest.fixture
 def ada(cast):
-    """As verbs know her."""
+    """Ada as an actor for verbs."""
     return Actor(kind=ActorKind.HUMAN, user_id=cast.ada.user_id, username="ada")
 
 
 @pytest.fixture
 def write(app):
-    """Runs a verb in a transaction of its own; what it gives or raises."""
+    """Return a function that runs a verb in its own transaction, and returns or raises."""
 
     def done(verb: Any, *values: Any, **named: Any) -> Any:
         with app.app_context():
@@ -101,14 +101,14 @@ def test_who_gets_a_label_while_it_is_merged_gets_the_other(cast, ada, write):
 
 
 def test_a_bot_that_goes_takes_nothing_from_others(app, cast, ada, write, monkeypatch):
-    """A ticket is given to another between being read and being taken."""
+    """A ticket is reassigned between being read and being taken away."""
     for number in range(3):
         make_ticket(cast.ada, cast.open_project, f"{number}", assignee_user_id=cast.smith.user_id)
     read = stalled_bots.held_by
 
     def slowly(*values: Any) -> Any:
         found = read(*values)
-        # SQLite has one writer at a time, so nobody comes between.
+        # SQLite has one writer at a time, so nobody can interfere.
         if not app.config["SETTINGS"].is_sqlite:
             given = {"assignee_user_id": cast.bo.user_id}
             at_once(1, lambda _: ok(cast.ada.patch("/tickets/OPEN-3", given)))
@@ -123,7 +123,7 @@ def test_a_bot_that_goes_takes_nothing_from_others(app, cast, ada, write, monkey
 
 
 def test_a_list_shows_nothing_that_is_deleted_while_it_is_read(app, cast, monkeypatch):
-    """PostgreSQL is asked for the ids first; what goes before their rows are read is left out."""
+    """PostgreSQL first selects the ids; rows deleted before they are read are omitted."""
     gone, stays = (make_ticket(cast.ada, cast.open_project, title) for title in ("Gone", "Stays"))
     deleted = []
 

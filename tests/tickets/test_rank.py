@@ -13,7 +13,7 @@ from tests.support.story import events, invalid, make_ticket, ok
 
 
 def order(who, project) -> list[str]:
-    """The display ids of a project's tickets by rank."""
+    """Return the display ids of a project's tickets by rank."""
     tickets = ok(who.get(f"/projects/{project}/tickets?limit=100"))["data"]
     return [one["display_id"] for one in sorted(tickets, key=lambda one: one["rank"])]
 
@@ -76,7 +76,7 @@ def test_what_names_no_place_is_refused(cast: Cast, four) -> None:
 def test_neighbors_make_room_without_an_event_or_a_new_version(
     cast: Cast, four, app, monkeypatch
 ) -> None:
-    """The same two cards take turns between the first and the second."""
+    """The same two cards alternate between the first and the second place."""
     monkeypatch.setattr(rank, "MAX_LENGTH", 8)
     turns = 40
     etag = cast.ada.get("/tickets/OPEN-1").headers["ETag"]
@@ -86,7 +86,7 @@ def test_neighbors_make_room_without_an_event_or_a_new_version(
         assert len(moved["rank"]) <= 8
     assert order(cast.ada, cast.open_project) == ["OPEN-1", "OPEN-4", "OPEN-3", "OPEN-2"]
     assert cast.ada.get("/tickets/OPEN-1").headers["ETag"] == etag
-    # Its rank has changed all the same, so an answer of before is not current.
+    # The rank has changed nevertheless, so an earlier response is not current.
     again = cast.ada.get("/tickets/OPEN-1", headers={"If-None-Match": etag})
     assert again.status_code == 200
     assert len(events(app, event_type="ticket.updated")) == turns

@@ -1,4 +1,4 @@
-"""/comments/{id}/reactions/{reaction}: what says +1 without a comment."""
+"""/comments/{id}/reactions/{reaction}: agreement without a comment."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -36,7 +36,7 @@ def test_a_comment_names_everyone_who_reacted(cast: Cast, comment) -> None:
     ]
     (found,) = ok(cast.ada.get("/tickets/OPEN-1/comments"))["data"]
     assert answered["reactions"] == found["reactions"]
-    # The comment itself is as it was.
+    # The comment itself is unchanged.
     assert found["updated_at"] == comment["updated_at"]
 
 
@@ -44,7 +44,7 @@ def test_reacting_twice_is_once_and_so_is_taking_it_back(cast: Cast, comment, ap
     for _ in range(2):
         ok(react(cast.smith, comment, "eyes"))
     assert listed(cast.ada) == [("eyes", "\U0001f440", 1, ["smith"])]
-    # Only one's own goes.
+    # Only one's own reaction is removed.
     ok(react(cast.ada, comment, "eyes", "DELETE"), 204)
     assert listed(cast.ada) == [("eyes", "\U0001f440", 1, ["smith"])]
     for _ in range(2):

@@ -1,6 +1,6 @@
-"""Where people sign off, no bot gets a ticket into a done state, whichever way it tries.
+"""With sign-off on, no bot can move a ticket to a done state, whichever way it tries.
 
-Each way is tried twice: in a project that does not ask for it, it must succeed, or it would prove
+Each way is also tried in a project without sign-off, where it must succeed, or the test would prove
 nothing.
 """
 
@@ -69,7 +69,7 @@ def try_to_get_into_done(world: World, way: str) -> None:
 
 
 def _entries_into_done(world: World) -> list[Any]:
-    """The events that put a ticket into a done state."""
+    """Return the events that moved a ticket to a done state."""
     found = events(world.app)
     done = {world.done, world.released}
     return [
@@ -145,7 +145,7 @@ def test_what_could_get_around_it_is_for_people(world: World, way: str):
 
 
 def merge(world: World, second: int) -> None:
-    """Deliver a merge that fixes OPEN-1, where merges are to move it to a done state."""
+    """Deliver a merge that fixes OPEN-1, for an integration that moves merged work to done."""
     at = Connected(world.cast, integration=world.integration)
     world.integration = at.integration
     outcome = at.deliver(
@@ -155,7 +155,7 @@ def merge(world: World, second: int) -> None:
 
 
 def test_no_merge_gets_around_it(world: World):
-    """The code host is told no more than that nothing moved, and may say it again later."""
+    """The code host is told only that nothing moved, and may deliver again later."""
     sign_off(world)
     before = world.in_done()
     merge(world, 1)
@@ -167,7 +167,7 @@ def test_no_merge_gets_around_it(world: World):
 
 @pytest.mark.one_database
 def test_no_command_acts_as_a_bot(world: World):
-    """Imports, rewinds and the sample project act as the person of ``--as``."""
+    """Imports, rewinds and the sample project act as the person given by ``--as``."""
     with world.app.app_context(), reading(), pytest.raises(click.ClickException):
         acting_human("smith")
 

@@ -1,4 +1,4 @@
-"""A create names open tickets with a similar title."""
+"""A create response lists open tickets with a similar title."""
 
 import pytest
 
@@ -13,7 +13,7 @@ def _smith(cast):
 
 @pytest.fixture(name="similar")
 def _similar(smith):
-    """The display ids that the create of a ticket of this title names."""
+    """Return a function that creates a ticket and returns the display ids of similar ones."""
 
     def run(title, who=None, **fields):
         made = (who or smith).lean("create_ticket", project="OPEN", title=title, **fields)
@@ -28,7 +28,7 @@ def test_the_closest_come_first_and_others_not_at_all(cast, similar):
     make_ticket(cast.ada, cast.open_project, "Unrelated", body="The printer burns, fire!")
     assert similar("Printers on fire") == ["OPEN-3", "OPEN-2"]
     assert similar("Elephant") == []
-    # Only common words are shared.
+    # They share only common words.
     assert similar("Water the flowers") == []
 
 

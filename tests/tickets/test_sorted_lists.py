@@ -1,4 +1,4 @@
-"""The orders of ticket lists: every ticket once, in order, along an index, on pages of any size."""
+"""The orders of ticket lists: every ticket once, in order, by an index, for any page size."""
 
 import itertools
 
@@ -28,7 +28,7 @@ SORTS = ("updated", "active", "rank", "due", "priority")
 
 @pytest.fixture
 def made(cast):
-    """Tickets of two projects, with dates and priorities that come twice or not at all."""
+    """Tickets of two projects, with dates and priorities that are repeated or missing."""
     given = [
         ("low", "2026-12-01"),
         ("urgent", None),
@@ -140,7 +140,7 @@ def test_too_many_labels_are_refused_however_they_are_added(cast, monkeypatch):
 
 @pytest.fixture
 def plans(app, monkeypatch):
-    """The plans of the queries that find the ids of a sorted page, as texts."""
+    """Collect the plans of the queries that find the ids of a sorted page, as texts."""
     seen = []
 
     def watched(connection, ready, given):
@@ -175,7 +175,7 @@ def test_orders_of_many_tickets_go_along_their_indexes(cast, plans, monkeypatch)
             is_sqlite = session.get_bind().dialect.name == "sqlite"
         assert len(plans) == 4, (sort, filters)
         for plan in plans:
-            # One state of a project has the manual order of its column.
+            # A single state of a project uses the manual order of its column.
             expected = f"_{sort}" in plan or "ix_tickets_board_order" in plan
             assert expected, (sort, filters, plan)
             assert ("TEMP B-TREE" if is_sqlite else "Sort") not in plan, (sort, filters, plan)

@@ -1,4 +1,4 @@
-"""Ways in which a bot may try to get a ticket into a done state."""
+"""Ways in which a bot may try to move a ticket to a done state."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -53,7 +53,7 @@ class World:
         return self.states[5]
 
     def rest(self, method: str, path: str, body: Any = None, **options: Any) -> Error:
-        """Call REST as the bot; the error, if it is refused."""
+        """Call REST as the bot; return the error if it is refused."""
         response = self.cast.smith.call(method, path, json=body or {}, **options)
         return None if response.status_code < 300 else response.get_json()["error"]
 
@@ -64,12 +64,12 @@ class World:
         return self.rest("POST", f"/projects/{self.project}/tickets", {"title": "New", **body})
 
     def tool(self, name: str, **arguments: Any) -> Error:
-        """Call a tool; the error, if it is refused."""
+        """Call a tool; return the error if it is refused."""
         found = self.agent.result("tools/call", {"name": name, "arguments": arguments})
         return found["structuredContent"]["error"] if found["isError"] else None
 
     def verb(self, work: Callable[[Actor], Any]) -> Error:
-        """Run work as the bot; the error, if a verb raises one."""
+        """Run work as the bot; return the error if a verb raises one."""
 
         def as_bot() -> Any:
             return work(bot_as_actor(self.cast.smith.user_id or "")[0])
@@ -85,7 +85,7 @@ class World:
         return str(ok(self.cast.ada.get(f"/tickets/{display_id}"))["id"])
 
     def start_in_done(self) -> None:
-        """Make a done state the one in which new tickets start."""
+        """Make a done state the first one, in which new tickets start."""
         order = [self.done, *(state for state in self.states if state != self.done)]
         path = f"/projects/{self.project}/workflow-states/reorder"
         ok(self.cast.ada.post(path, {"state_ids": order}))
@@ -99,7 +99,7 @@ class World:
         return str(events(self.app, event_type=event_type)[-1].id)
 
     def in_done(self) -> set[str]:
-        """The live tickets in done states."""
+        """Return the live tickets in done states."""
         statement = (
             select(Ticket.display_id)
             .join(WorkflowState, WorkflowState.id == Ticket.state_id)
@@ -110,7 +110,7 @@ class World:
 
 
 def sign_off(world: World, **fields: Any) -> Any:
-    """Let people sign off in the project; its review state is "In review"."""
+    """Turn sign-off on in the project, with "In review" as its review state."""
     body = {"sign_off": True, "review_state_id": world.states[3], **fields}
     return ok(world.cast.ada.patch(f"/projects/{world.project}", body))
 
@@ -251,7 +251,7 @@ def _quick(world: World) -> Error:
 
 
 def _import(world: World) -> Error:
-    """What an import calls for each row; people alone can start one."""
+    """Call what an import calls for each row; only people can start an import."""
     assert running.import_ticket is import_ticket
     return world.verb(
         lambda bot: creating.create_ticket(
@@ -273,7 +273,7 @@ def _child(**fields: Any) -> dict[str, Any]:
     return {"title": "Child", **fields}
 
 
-# These try what is there; a refusal leaves all as it was.
+# These use existing objects; a refusal changes nothing.
 DIRECT: dict[str, Callable[[World], Error]] = {
     "REST moves": lambda w: w.move(w.done),
     "REST moves to the other done state": lambda w: w.move(w.released),
@@ -349,7 +349,7 @@ DIRECT: dict[str, Callable[[World], Error]] = {
     "a row of an import": _import,
     "a breakdown": lambda w: _breakdown(w, state_id=w.done),
 }
-# These first change something that makes another way.
+# These first make a change that opens another way.
 AFTER_A_CHANGE: dict[str, Callable[[World], Error]] = {
     "REST creates where the first state is done": _starting_in_done(lambda w: w.create()),
     "REST converts a note": _starting_in_done(

@@ -1,4 +1,4 @@
-"""``python -m tests.torture``: every fault once on each database, then kills until time is up."""
+"""``python -m tests.torture``: run every fault once per database, then kills until time is up."""
 
 import argparse
 import sys
@@ -19,7 +19,6 @@ KINDS = ("sqlite", "postgresql")
 
 
 def arguments() -> argparse.Namespace:
-    """What was asked for."""
     parser = argparse.ArgumentParser(prog="python -m tests.torture", description=__doc__)
     parser.add_argument("--minutes", type=float, default=20)
     parser.add_argument("--db", choices=KINDS, action="append")
@@ -30,7 +29,7 @@ def arguments() -> argparse.Namespace:
 
 
 def run(stage: Stage, name: str, fault: Callable[[Stage], Figures]) -> bool:
-    """One fault and the checker after it; a line for the table."""
+    """Run one fault, then the checker, and print a line of the table."""
     began = time.monotonic()
     try:
         figures = fault(stage)
@@ -45,7 +44,7 @@ def run(stage: Stage, name: str, fault: Callable[[Stage], Figures]) -> bool:
 
 
 def play(kind: str, asked: argparse.Namespace, seconds: float) -> bool:
-    """All scenarios on one database; True where every promise was kept."""
+    """Run all scenarios on one database; return True if every promise was kept."""
     began = time.monotonic()
     kept = True
     with (
@@ -73,7 +72,7 @@ def play(kind: str, asked: argparse.Namespace, seconds: float) -> bool:
 
 
 def play_kills(stage: Stage, count: int, turn: int = 50) -> bool:
-    """So many kills of the server, then of PostgreSQL's processes, checked whole every turn."""
+    """Kill the server ``count`` times, then PostgreSQL's processes; check after every ``turn``."""
     faults = [("kills", kills)] + [("backends", backends)] * (stage.kind == "postgresql")
     return all(
         run(stage, f"{name} {done}", partial(fault, count=min(turn, count - done)))
@@ -83,7 +82,7 @@ def play_kills(stage: Stage, count: int, turn: int = 50) -> bool:
 
 
 def chosen(kind: str, asked: argparse.Namespace) -> list[Scenario]:
-    """The scenarios that can happen to this database and were asked for."""
+    """Return the selected scenarios that apply to this database."""
     return [
         one
         for one in SCENARIOS
@@ -94,7 +93,7 @@ def chosen(kind: str, asked: argparse.Namespace) -> list[Scenario]:
 
 
 def main() -> int:
-    """0 where every promise was kept."""
+    """Return 0 if every promise was kept."""
     asked = arguments()
     kinds = asked.db or KINDS
     share = asked.minutes * 60 / len(kinds)

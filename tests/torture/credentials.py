@@ -1,6 +1,6 @@
-"""Faults of what lets people in and out: codes, passkeys, links, feeds, and the end of notices.
+"""Faults of credentials: codes, passkeys, links, feeds, and unsubscribing from notices.
 
-Each works once, or ends for good, whatever is killed meanwhile.
+Each works once, or ends permanently, no matter what is killed meanwhile.
 """
 
 import itertools
@@ -25,7 +25,7 @@ API = "/api/v1"
 OWN = f"{API}/users/me"
 PASSWORD = "correct horse battery"
 NEW_PASSWORD = urlencode({"password": "a sentence of their own"}).encode()
-# At once; a username has five attempts, of which two are left for after the kill.
+# Simultaneous tries: a username has five attempts, and two are left for after the kill.
 TRIES = 3
 CLIENTS = 8
 NOTICES_MS = 400
@@ -37,7 +37,7 @@ NOTICES = "SELECT count(*) FROM mails WHERE user_id = :person AND kind IN ('noti
 PENDING = "SELECT count(*) FROM mails WHERE state = 'pending'"
 UNSUBSCRIBED = """SELECT count(*) FROM notice_choices
     WHERE user_id = :person AND frequency = 'off'"""
-# What no kill leaves behind, in people, passkeys and sessions.
+# States of people, passkeys and sessions that no kill may leave behind.
 BY_HALF = {
     "two-factor that is on without its codes": """SELECT count(*) FROM second_factors f
         WHERE f.enabled_at IS NOT NULL
@@ -56,7 +56,7 @@ BY_HALF = {
 
 @dataclass
 class Person:
-    """A person and the cookie of a browser."""
+    """A person and their browser cookie."""
 
     stage: Stage
     id: str
@@ -64,7 +64,7 @@ class Person:
     cookie: str
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
-        """The JSON of a success."""
+        """Return the JSON of a successful response."""
         answer = ask(self.stage, method, path, body, cookie=self.cookie)
         expect(answer.status < 300, f"{method} {path}: {answer.status} {answer.body[:200]!r}")
         return answer.json if answer.body else None
@@ -74,18 +74,18 @@ class Person:
         return ask(self.stage, "POST", f"{API}/auth/login", body)
 
     def phone(self) -> Phone:
-        """The app of a two-factor authentication that waits for its second code."""
+        """Return an authenticator app whose two-factor setup awaits its second code."""
         made = self.call("POST", f"{OWN}/totp", {"current_password": PASSWORD})
         return Phone(made["secret"])
 
     def enrolled(self) -> tuple[Phone, str]:
-        """The app of one that is on, and a recovery code."""
+        """Enable two-factor authentication; return the app and a recovery code."""
         phone = self.phone()
         on = self.call("POST", f"{OWN}/totp/confirm", {"code": phone.code()})
         return phone, on["recovery_codes"][0]
 
     def new_passkey(self) -> tuple[Authenticator, dict[str, Any]]:
-        """A device, and what registers it."""
+        """Return a device and the request body that registers it."""
         device = Authenticator(f"http://localhost:{self.stage.port}")
         path = f"{OWN}/passkeys/options"
         begun = self.call("POST", path, {"current_password": PASSWORD})
@@ -93,17 +93,17 @@ class Person:
         return device, {"name": "Phone", "state": begun["state"], **made}
 
     def has_events(self, kind: str, payload: str = "%", target: str = "") -> Callable[[], int]:
-        """How many events of a kind there are of this person or a target, from now on."""
+        """Return a function that counts new events of a kind for this person or ``target``."""
         given = {"kind": kind, "target": target or self.id, "payload": payload}
         before = self.stage.count(EVENTS, **given)
         return lambda: self.stage.count(EVENTS, **given) - before
 
 
 def credentials(stage: Stage, kills: int) -> Figures:
-    """SIGKILL while people enrol, log in by codes and passkeys, reset passwords and end things.
+    """SIGKILL while people enroll, log in with codes and passkeys, reset passwords and revoke.
 
-    A code, a challenge and a link work once; one that was removed or revoked is never accepted
-    again; who unsubscribed gets no further notice.
+    Codes, challenges and links work once; removed or revoked ones are never accepted again;
+    unsubscribed people get no further notices.
     """
     chance, asked = random.Random(20261126), 0
     with mail_server() as box:
@@ -130,7 +130,7 @@ def credentials(stage: Stage, kills: int) -> Figures:
 
 
 def _press(stage: Stage, uses: list[Once], chance: random.Random) -> None:
-    """Ask for each several times at once; kill the server amid the answers, and ask again."""
+    """Attempt each several times at once; kill the server amid the answers, and try again."""
     tries = uses * TRIES
     chance.shuffle(tries)
     answers, fatal = itertools.count(), chance.randrange(len(tries) // 2)
@@ -149,7 +149,7 @@ def _press(stage: Stage, uses: list[Once], chance: random.Random) -> None:
 
 
 def _uses(stage: Stage, box: Mailbox, gone: Person, number: int) -> list[Once]:
-    """Everything that works once, each made ready; one person waits for a notice."""
+    """Prepare everything that works once; one person waits for a notice."""
     person = _person(stage, f"person{number}")
     return [
         _reset(stage, box, gone),
@@ -157,7 +157,7 @@ def _uses(stage: Stage, box: Mailbox, gone: Person, number: int) -> list[Once]:
         _feed(stage, person),
         _removal(stage, person),
         *_passkeys(stage, person),
-        # Last, as codes are over after a minute.
+        # Last, because codes expire after a minute.
         *_codes(stage, number),
         _enrolment(stage, person),
     ]
@@ -183,7 +183,7 @@ def _codes(stage: Stage, number: int) -> list[Once]:
 
 def _enrolment(stage: Stage, person: Person) -> Once:
     phone = person.phone()
-    # The later code is good for longer.
+    # The later code is valid longer.
     body = {"code": [phone.code() for _ in range(2)][-1]}
     return Once(
         f"two-factor authentication of {person.name}",
@@ -195,7 +195,7 @@ def _enrolment(stage: Stage, person: Person) -> Once:
 
 
 def _passkeys(stage: Stage, person: Person) -> list[Once]:
-    """A passkey that is added, and one that logs in: its signature, and a copy of its count."""
+    """A passkey to add, and one that logs in: with its signature, and with a copy of its count."""
     _, wanted = person.new_passkey()
     device, body = person.new_passkey()
     person.call("POST", f"{OWN}/passkeys", body)
@@ -212,7 +212,7 @@ def _passkeys(stage: Stage, person: Person) -> list[Once]:
         ),
         Once(
             f"a count of the passkey of {person.name}",
-            # A challenge that was used up takes the other along.
+            # Both responses have the same count: once one is accepted, the other is refused.
             lambda: ask(stage, "POST", f"{API}/auth/passkey", random.choice(signed)),
             200,
             401,
@@ -223,13 +223,13 @@ def _passkeys(stage: Stage, person: Person) -> list[Once]:
 
 
 def _signed(stage: Stage, device: Authenticator) -> dict[str, Any]:
-    """What a device answers to a new challenge."""
+    """Return a device's answer to a new challenge."""
     begun = ask(stage, "POST", f"{API}/auth/passkey/options", {}).json
     return {"state": begun["state"], **device.answer(begun["options"])}
 
 
 def _removal(stage: Stage, person: Person) -> Once:
-    """A passkey that the owner removes, with the session that it began."""
+    """The owner removes a passkey; that also ends the session it started."""
     device, body = person.new_passkey()
     passkey = person.call("POST", f"{OWN}/passkeys", body)["id"]
     entered = ask(stage, "POST", f"{API}/auth/passkey", _signed(stage, device))
@@ -260,7 +260,7 @@ def _feed(stage: Stage, person: Person) -> Once:
 
 
 def _reset(stage: Stage, box: Mailbox, person: Person) -> Once:
-    """The link by which a person who forgot the password chooses another."""
+    """A password reset link."""
     seen, form = len(box.received), urlencode({"email": _address(person.name)}).encode()
     expect(ask(stage, "POST", "/forgot-password", form).status == 200, "no reset was sent")
     path = _link_in(box, person.name, seen)
@@ -274,7 +274,7 @@ def _reset(stage: Stage, box: Mailbox, person: Person) -> Once:
 
 
 def _unsubscribe(stage: Stage, box: Mailbox, person: Person) -> Once:
-    """One click in a notice; as often as one likes."""
+    """One-click unsubscribe from a notice; it may be repeated."""
     link = until(lambda: _notices(box, person))[0]
     path = "/mail/unsubscribe/" + link.strip("<>").split("/mail/unsubscribe/")[1]
     form = urlencode({"List-Unsubscribe": "One-Click"}).encode()
@@ -289,7 +289,7 @@ def _unsubscribe(stage: Stage, box: Mailbox, person: Person) -> Once:
 
 
 def _notices(box: Mailbox, person: Person) -> list[str]:
-    """The links that end them, in the notices that a person got."""
+    """Return the unsubscribe links in the notices that a person got."""
     address = _address(person.name)
     own = [one for one in list(box.received) if one["To"] == address]
     return [str(one["List-Unsubscribe"]) for one in own if one["List-Unsubscribe"]]
@@ -298,7 +298,7 @@ def _notices(box: Mailbox, person: Person) -> list[str]:
 def _check_end_of_notices(
     stage: Stage, box: Mailbox, ticket: str, gone: Person, still: Person
 ) -> None:
-    """Something happens of which one person gets a notice, and who unsubscribed none."""
+    """Comment, and check that the subscriber gets a notice and the unsubscribed person none."""
     before, words = stage.count(NOTICES, person=gone.id), f"without-{gone.name}"
     _say(stage, ticket, words)
     until(lambda: _told(box, still, words))
@@ -308,7 +308,7 @@ def _check_end_of_notices(
 
 
 def _told(box: Mailbox, person: Person, words: str) -> bool:
-    """Whether a mail with these words came to a person."""
+    """Return whether a person got a mail that contains these words."""
     return any(
         one["To"] == _address(person.name) and words in box.text(index)
         for index, one in enumerate(list(box.received))
@@ -316,7 +316,7 @@ def _told(box: Mailbox, person: Person, words: str) -> bool:
 
 
 def _person(stage: Stage, name: str) -> Person:
-    """A person with a password, logged in."""
+    """Create a person with a password, and log in."""
     answer = owner(stage, "POST", f"{API}/users", {"username": name, "password": PASSWORD})
     expect(answer.status == 201, f"{name} was {answer.status}")
     person = Person(stage, answer.json["id"], name, "")
@@ -325,7 +325,7 @@ def _person(stage: Stage, name: str) -> Person:
 
 
 def _reader(stage: Stage, box: Mailbox, ticket: str, name: str) -> Person:
-    """A person who was invited by mail and gets notices of what happens on a ticket."""
+    """Invite a person by mail who watches a ticket and gets notices about it."""
     invite(stage, name)
     entered = ask(stage, "POST", _link_in(box, name), NEW_PASSWORD)
     expect(entered.status == 303, f"an invitation led to {entered.status}")
@@ -337,7 +337,7 @@ def _reader(stage: Stage, box: Mailbox, ticket: str, name: str) -> Person:
 
 
 def _link_in(box: Mailbox, name: str, seen: int = 0) -> str:
-    """The path of the link to choose a password, in a mail that comes after so many."""
+    """Return the path of the password link in a mail received after the first ``seen`` ones."""
 
     def paths() -> list[str]:
         return [
@@ -363,6 +363,6 @@ def _ticket(stage: Stage) -> str:
 
 
 def _say(stage: Stage, ticket: str, words: str = "News") -> None:
-    """Comment on a ticket, which is news to those who watch it."""
+    """Comment on a ticket, which notifies its watchers."""
     path = f"{API}/tickets/{ticket}/comments"
     stage.ledger.comments.append(owner(stage, "POST", path, {"body": words}).json["id"])

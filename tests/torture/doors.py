@@ -1,4 +1,4 @@
-"""Faults of what Docket and other services tell each other: mail, code hosts, single sign-on."""
+"""Faults in communication with other services: mail, code hosts, single sign-on."""
 
 import json
 import os
@@ -30,9 +30,9 @@ from tests.torture.stage import METRICS_TOKEN, Stage
 FORGE_SECRET = "a secret of the forge in this torture"
 TICKETS = "/api/v1/projects/<project_id>/tickets"
 FORM = "application/x-www-form-urlencoded"
-# Clients at work while metrics are asked for.
+# Number of clients at work while metrics are scraped.
 SCRAPED = 4
-# Each request then comes from an address of its own, and none meets the limit of logins.
+# Gives each request its own client address, so that none hits the login rate limit.
 BEHIND_A_PROXY = {"TRUSTED_PROXIES": 1}
 PEOPLE = "SELECT count(*) FROM users WHERE email = :email"
 IDENTITIES = """SELECT count(*) FROM identities JOIN users ON users.id = identities.user_id
@@ -43,7 +43,7 @@ SESSIONS = """SELECT count(*) FROM sessions JOIN identities ON identities.id = s
 
 @contextmanager
 def with_settings(stage: Stage, **settings: Any) -> Iterator[None]:
-    """The server with these settings meanwhile, also when it is started again."""
+    """Run the server with these settings during the with-block, restarts included."""
     before = stage.settings
     stage.settings = before | settings
     stage.stop()
@@ -59,7 +59,7 @@ def with_settings(stage: Stage, **settings: Any) -> Iterator[None]:
 def ask(
     stage: Stage, method: str, path: str, body: Any = None, *, cookie: str = "", **headers: str
 ) -> Answer:
-    """A request from an address of its own; a body in bytes is a form."""
+    """Send a request from a random client address; a body in bytes is a form."""
     served = Served(None, stage.port, None)  # type: ignore[arg-type]  # only its port is used
     headers["X_Forwarded_For"] = ".".join(str(random.randrange(1, 255)) for _ in range(4))
     if isinstance(body, bytes):
@@ -68,16 +68,16 @@ def ask(
 
 
 def owner(stage: Stage, method: str, path: str, body: Any = None, **headers: str) -> Answer:
-    """A request of the owner's browser."""
+    """Send a request as the owner's browser."""
     assert stage.served is not None
     assert stage.site is not None
     return stage.served.request(method, path, body, Cookie=stage.site.owner_cookie, **headers)
 
 
 def mail(stage: Stage, kills: int, people: int = 4) -> Figures:
-    """A mail server that is dead at first, then SIGKILLs while mail is sent.
+    """Start with a dead mail server, then SIGKILL while mail is sent.
 
-    Every mail arrives, each kill brings one duplicate at most, and it has the same Message-ID.
+    Every mail arrives; each kill causes at most one duplicate, which has the same Message-ID.
     """
     with mail_server() as box, proxying(("127.0.0.1", box.port)) as line:
         settings = {
@@ -112,7 +112,7 @@ def mail(stage: Stage, kills: int, people: int = 4) -> Figures:
 
 
 def _killed_as_it_sends(stage: Stage, box: Mailbox, name: str) -> str:
-    """Start the server; kill it when a mail has arrived and nobody knows yet. Who was invited."""
+    """Start the server; kill it after a mail arrives, before that is recorded; return the name."""
     may_die, doomed = threading.Event(), threading.Event()
 
     def die() -> None:
@@ -145,7 +145,7 @@ def _mails(stage: Stage, condition: str) -> list[tuple[str, int]]:
 
 
 def _make_due(stage: Stage) -> None:
-    """As if the time had passed after which a mail is tried again; no server may run."""
+    """Make all retries of mail due; no server may be running."""
     now = int(time.time() * 1000)
     statement = sa.text("UPDATE mails SET due_at = :now WHERE state = 'pending' AND due_at > :now")
     with stage.engine.begin() as connection:
@@ -153,7 +153,7 @@ def _make_due(stage: Stage) -> None:
 
 
 def forges(stage: Stage, kills: int, tickets: int = 6) -> Figures:
-    """A code host delivers twice, in any order, and again what a SIGKILL swallowed: one state."""
+    """A code host delivers twice, out of order, and again after a SIGKILL: the end state is one."""
     assert stage.site is not None
     site, ledger, chance = stage.site, stage.ledger, random.Random(20261126)
     moves = [{"project_id": site.project, "state_id": site.states[-1]}]
@@ -191,7 +191,7 @@ def forges(stage: Stage, kills: int, tickets: int = 6) -> Figures:
             links = site.ask("GET", f"/tickets/{ticket}/links").json["data"]
             shown = [(one["kind"], one["state"], one["title"]) for one in links]
             expect(shown == [("pull_request", "merged", f"Fixes {name}")], f"{name}: {shown}")
-        # That each was moved, and once, is what the ledger's checker looks for.
+        # The ledger's checker verifies that each was moved exactly once.
         ledger.moves += list(named)
     ended = owner(stage, "DELETE", f"/api/v1/integrations/{made.json['id']}")
     expect(ended.status == 204, f"the end of the integration was {ended.status}")
@@ -199,7 +199,7 @@ def forges(stage: Stage, kills: int, tickets: int = 6) -> Figures:
 
 
 def _lifetime(name: str) -> list[bytes]:
-    """What a code host says of a pull request from its first commit to its merge."""
+    """Return the deliveries of a pull request from its first commit to its merge."""
     number = int(name.partition("-")[2])
     found = []
     for second, state in enumerate(("draft", "open", "closed", "open", "merged")):
@@ -219,7 +219,7 @@ def _lifetime(name: str) -> list[bytes]:
 
 
 def _sender(stage: Stage, path: str) -> Callable[[bytes], bytes | None]:
-    """Deliver; the delivery again if it was not accepted."""
+    """Return a function that delivers, and returns the delivery if it was not accepted."""
     served = Served(None, stage.port, None)  # type: ignore[arg-type]  # only its port is used
 
     def send(body: bytes) -> bytes | None:
@@ -236,9 +236,9 @@ def _sender(stage: Stage, path: str) -> Callable[[bytes], bytes | None]:
 
 
 def sign_on(stage: Stage, kills: int) -> Figures:
-    """SIGKILL while a login comes back from the provider: nobody exists by half, all get in.
+    """SIGKILL while a login returns from the provider: no partial accounts, everyone gets in.
 
-    A state and its nonce let in once, also if the provider gave its code again.
+    A state and its nonce work once, even if the provider issues its code again.
     """
     provider = Provider()
     settings = {
@@ -254,7 +254,7 @@ def sign_on(stage: Stage, kills: int) -> Figures:
             for number in range(kills):
                 subject = f"subject-{number}"
                 login = _begin_login(stage, provider, subject)
-                # While the provider is asked, and at any moment of the work after that.
+                # During the request to the provider, or at any moment of the work after it.
                 killer = threading.Timer(chance.uniform(0.0, 0.3), stage.kill)
                 killer.start()
                 login.attempt()
@@ -278,7 +278,7 @@ def sign_on(stage: Stage, kills: int) -> Figures:
 
 
 def metrics(stage: Stage, kills: int) -> Figures:
-    """SIGKILL of the older worker under load: /metrics answers, and no counter ever goes back."""
+    """SIGKILL the older worker under load: /metrics answers, and no counter decreases."""
     assert stage.site is not None
     assert stage.served is not None
     over = threading.Event()
@@ -287,19 +287,19 @@ def metrics(stage: Stage, kills: int) -> Figures:
         scraping = pool.submit(_scrape, stage, over)
         try:
             for number in range(kills):
-                # Two deaths of one worker within seconds end the server.
+                # Two deaths of one worker within seconds stop the server.
                 time.sleep(0.3 if number < stage.settings["WORKERS"] else CRASH_SECONDS)
                 workers = stage.served.workers()
                 os.kill(workers[0], signal.SIGKILL)
                 until(lambda was=workers: _is_replaced(stage, was))  # type: ignore[misc]
-            # A worker that dies loses what it did not write down yet, so what was acknowledged
-            # before the last death may be missing; what comes after it may not.
+            # A dying worker loses what it has not recorded yet, so requests acknowledged before the
+            # last death may be missing; later ones may not.
             counted, before = _creates(_scraped(stage)), len(acknowledged)
             until(lambda: len(acknowledged) > before + 4 * SCRAPED)
         finally:
             over.set()
         scrapes, slowest = scraping.result()
-    # One create of each client may have been counted and not acknowledged yet.
+    # For each client, one create may be counted but not yet acknowledged.
     due = counted + len(acknowledged) - before - SCRAPED
     with suppress(AssertionError):
         until(lambda: _creates(_scraped(stage)) >= due)
@@ -310,7 +310,7 @@ def metrics(stage: Stage, kills: int) -> Figures:
 
 
 def _creates(counted: dict[str, float]) -> int:
-    """The tickets that were created, by the counters."""
+    """Return the number of created tickets according to the counters."""
     wanted = f'route="{TICKETS}",status="201"'
     found = [name for name in counted if name.startswith("docket_requests_total{")]
     return int(sum(counted[name] for name in found if wanted in name))
@@ -329,7 +329,7 @@ def _scraped(stage: Stage) -> dict[str, float]:
 
 
 def _scrape(stage: Stage, over: threading.Event) -> tuple[int, float]:
-    """Ask for the metrics until it is over; how often, and the longest time without an answer."""
+    """Scrape metrics until it is over; return the count and the longest time without an answer."""
     counted: dict[str, float] = {}
     scrapes, slowest, began = 0, 0.0, time.monotonic()
     while not over.is_set():
@@ -343,7 +343,7 @@ def _scrape(stage: Stage, over: threading.Event) -> tuple[int, float]:
 
 
 def _counters(text: str) -> dict[str, float]:
-    """The counters in the format of Prometheus, those of histograms too, by name and labels."""
+    """Parse the counters of the Prometheus format, histograms included, by name and labels."""
     lines = [line.rpartition(" ") for line in text.splitlines() if not line.startswith("#")]
     kinds = ("_total", "_count", "_sum", "_bucket")
     return {
@@ -352,7 +352,7 @@ def _counters(text: str) -> dict[str, float]:
 
 
 def _begin_login(stage: Stage, provider: Provider, subject: str) -> Once:
-    """A login whose browser comes back from the provider, however often."""
+    """A login whose browser returns from the provider, possibly several times."""
     answer = ask(stage, "GET", "/login/oidc", Accept="text/html")
     expect(answer.status == 303, f"the way to the provider was {answer.status}")
     asked = dict(parse_qsl(urlsplit(answer.headers["Location"]).query))
@@ -382,6 +382,6 @@ def _begin_login(stage: Stage, provider: Provider, subject: str) -> Once:
 
 
 def _people(stage: Stage, subject: str) -> tuple[int, int]:
-    """How many people have the address of this subject, and how many identities lead to them."""
+    """Return the number of people with this subject's address, and of identities linked to them."""
     given = {"email": f"{subject}@example.org", "subject": subject}
     return stage.count(PEOPLE, **given), stage.count(IDENTITIES, **given)

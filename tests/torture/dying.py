@@ -1,4 +1,4 @@
-"""``python -m tests.torture.dying N COMMAND...``: a command of flask that dies at statement N."""
+"""``python -m tests.torture.dying N COMMAND...``: a flask command that dies at statement N."""
 
 import itertools
 import os
@@ -14,7 +14,7 @@ from tests.torture.stage import Stage
 
 
 def die_at(last: int) -> None:
-    """End this process at a statement."""
+    """Kill this process at statement ``last``."""
     numbers = itertools.count(1)
 
     @sa.event.listens_for(sa.Engine, "before_cursor_execute")
@@ -26,7 +26,7 @@ def die_at(last: int) -> None:
 def run(
     stage: Stage, last: int, *command: str, beside: str = "instance", **settings: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command that is killed at a statement; it ends well if it has fewer."""
+    """Run a command that is killed at statement ``last``; with fewer statements it completes."""
     given = environment(stage.directory / beside, stage.port, **(stage.settings | settings))
     asked = (sys.executable, "-m", "tests.torture.dying", str(last), *command)
     return subprocess.run(asked, env=given, cwd=ROOT, check=False, capture_output=True, text=True)

@@ -1,7 +1,7 @@
-"""Faults of processes, lines, clocks and clients, done to a stage under load.
+"""Faults of processes, connections, clocks and clients, applied to a stage under load.
 
-What a fault may bring is said where it is judged: lost connections, and 503 ``server.unavailable``.
-Everything else is a surprise, and the ledger's checker runs after each (``scenarios.py``).
+Allowed effects are stated where they are judged: lost connections, and 503 ``server.unavailable``.
+Everything else is a failure. The ledger's checker runs after each (``scenarios.py``).
 """
 
 import os
@@ -25,21 +25,21 @@ Figures = dict[str, Any]
 
 
 def expect(condition: Any, what: str) -> None:
-    """Raise Broken unless it is so."""
+    """Raise Broken unless the condition holds."""
     if not condition:
         raise Broken(what)
 
 
 def is_killed(code: int) -> bool:
-    """Whether a command ended by SIGKILL; it must have ended well otherwise."""
+    """Return whether a command was ended by SIGKILL; raises Broken if it failed otherwise."""
     expect(code in {0, -signal.SIGKILL}, f"a command that was to be killed ended with {code}")
     return code != 0
 
 
 def kills(stage: Stage, count: int, seconds: float = 1e9) -> Figures:
-    """SIGKILL of the server under load, so many times or for so long.
+    """SIGKILL the server under load, ``count`` times or for ``seconds``.
 
-    Every third comes while the receiver holds a request: sent, and not yet written down.
+    Every third kill hits while the receiver holds a request: sent, but not yet recorded.
     """
     chance = random.Random(20261121)
     done, began = 0, time.monotonic()
@@ -69,7 +69,7 @@ def kills(stage: Stage, count: int, seconds: float = 1e9) -> Figures:
 
 
 def _kill_as_it_delivers(stage: Stage) -> None:
-    """SIGKILL of the server while the receiver holds a request: sent, and not yet written down."""
+    """SIGKILL the server while the receiver holds a request: sent, but not yet recorded."""
     killed = threading.Event()
 
     def answer(_: object) -> int:
@@ -83,7 +83,7 @@ def _kill_as_it_delivers(stage: Stage) -> None:
 
 
 def backends(stage: Stage, count: int, seconds: float = 1e9) -> Figures:
-    """SIGKILL of PostgreSQL's processes, one at a time; it recovers, and so do we."""
+    """SIGKILL PostgreSQL's processes one at a time; PostgreSQL recovers, and so does the server."""
     done, began = 0, time.monotonic()
     asked = sa.text("SELECT pid FROM pg_stat_activity WHERE application_name = 'docket'")
     assert stage.site is not None
@@ -101,7 +101,7 @@ def backends(stage: Stage, count: int, seconds: float = 1e9) -> Figures:
 
 
 def restart(stage: Stage, seconds: float) -> Figures:
-    """PostgreSQL stops for a while: 503 and nothing else, alive throughout, back by itself."""
+    """Stop PostgreSQL for a while: only 503s, the server stays alive and recovers by itself."""
     assert stage.cluster is not None
     assert stage.site is not None
     before = stage.ledger.answers.copy()
@@ -124,12 +124,12 @@ def restart(stage: Stage, seconds: float) -> Figures:
 
 
 def database_link(stage: Stage, seconds: float) -> Figures:
-    """Each fault of the line to PostgreSQL, for so many seconds."""
+    """Apply each fault to the connection to PostgreSQL, for so many seconds."""
     return _link(stage, seconds, database=True)
 
 
 def receiver_link(stage: Stage, seconds: float) -> Figures:
-    """Each fault of the line to the receiver of webhooks, for so many seconds."""
+    """Apply each fault to the connection to the webhook receiver, for so many seconds."""
     return _link(stage, seconds, database=False)
 
 
@@ -144,7 +144,7 @@ def _link(stage: Stage, seconds: float, *, database: bool) -> Figures:
         with load(stage.site, stage.ledger, 4):
             proxy.fault = fault
             if not database or fault not in (Fault.DELAY, Fault.SLICE):
-                # What is pooled meets the fault as well.
+                # Pooled connections meet the fault as well.
                 time.sleep(seconds / 2)
                 if fault is Fault.REFUSE:
                     proxy.cut()
@@ -159,12 +159,12 @@ def _link(stage: Stage, seconds: float, *, database: bool) -> Figures:
 
 
 def clock_steps(stage: Stage) -> Figures:
-    """The wall clock steps back and forth under a live process."""
+    """Step the wall clock back and forth under a live process."""
     assert stage.site is not None
     stage.stop()
     clock = make_clock(stage.directory)
     stage.start(**clock)
-    # Within the life of the receiver's certificate; the last is twelve hours back.
+    # Within the validity of the receiver's certificate; the last step goes twelve hours back.
     steps = (-3500, 3600, 43_200, 0)
     for step in steps:
         with load(stage.site, stage.ledger, 4):
@@ -178,7 +178,7 @@ def clock_steps(stage: Stage) -> Figures:
 
 
 def database_clock_steps(stage: Stage) -> Figures:
-    """The clock of PostgreSQL's host steps back and forth; leases are taken by it."""
+    """Step the clock of PostgreSQL's host back and forth; leases are based on it."""
     cluster = stage.cluster
     assert cluster is not None
     assert cluster.directory is not None
@@ -192,7 +192,7 @@ def database_clock_steps(stage: Stage) -> Figures:
         with load(stage.site, stage.ledger, 4):
             time.sleep(0.4)
             _kill_as_it_delivers(stage)
-        # What was under way has a lease by the clock before.
+        # Deliveries in progress have a lease based on the clock before the step.
         step_clock(cluster.directory, step)
         with stage.engine.connect() as connection:
             now = connection.scalar(sa.text("SELECT extract(epoch FROM clock_timestamp())"))
@@ -209,7 +209,7 @@ def database_clock_steps(stage: Stage) -> Figures:
 
 
 def slow_clients(stage: Stage, count: int = 500) -> Figures:
-    """Clients that send half a request and stop: nobody else waits for them."""
+    """Clients send half a request and stall: nobody else waits for them."""
     assert stage.served is not None
     assert stage.site is not None
     half = b"POST /api/v1/auth/login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{"
@@ -229,7 +229,7 @@ def slow_clients(stage: Stage, count: int = 500) -> Figures:
 
 
 def claims(stage: Stage, rounds: int) -> Figures:
-    """Many bots claim one ticket at once: one of them has it."""
+    """Many bots claim one ticket at once: exactly one gets it."""
     assert stage.site is not None
     site, ledger = stage.site, stage.ledger
     for _ in range(rounds):

@@ -1,4 +1,4 @@
-"""What clients were promised, and the one checker that holds it against the database."""
+"""The ledger of promises to clients, and the checker that compares it with the database."""
 
 import http.client
 import sys
@@ -14,33 +14,33 @@ import sqlalchemy as sa
 from tests.support.receiver import SECRET, Receiver
 from tests.support.serving import Answer
 
-# What a request without an answer raises.
+# Exceptions raised by a request that gets no response.
 LOST = (OSError, http.client.HTTPException)
 
 
 class Broken(AssertionError):
-    """A promise was not kept; the message says which."""
+    """A promise was not kept; the message names it."""
 
 
 @dataclass
 class Ledger:
-    """What clients attempted and what was acknowledged, as they remember it."""
+    """The clients' own record of what they attempted and what was acknowledged."""
 
     attempted: set[str] = field(default_factory=set)
     tickets: dict[str, str] = field(default_factory=dict)
     comments: list[str] = field(default_factory=list)
     moves: list[str] = field(default_factory=list)
     claims: list[tuple[str, str]] = field(default_factory=list)
-    # Statuses of every answer, and of those that no fault explains.
+    # Statuses of all responses, and the responses that no fault explains.
     answers: Counter[int] = field(default_factory=Counter)
     surprises: list[str] = field(default_factory=list)
-    # Attempts that were made and whose rows stood in a part of a log that was torn off.
+    # Delivery attempts that were made but whose rows were lost with a torn-off log.
     torn: set[str] = field(default_factory=set)
     numbers: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def title(self) -> str:
-        """A title that no other attempt has."""
+        """Return a title that no other attempt uses."""
         with self._lock:
             self.numbers += 1
             title = f"t{self.numbers}"
@@ -48,7 +48,7 @@ class Ledger:
             return title
 
     def forget(self, titles: set[str]) -> None:
-        """Let go of promises that a fault of the storage itself has broken (a torn log)."""
+        """Drop promises that a fault of the storage itself has broken (a torn log)."""
         gone = {ticket for ticket, title in self.tickets.items() if title in titles}
         self.tickets = {one: title for one, title in self.tickets.items() if one not in gone}
         self.moves = [one for one in self.moves if one not in gone]
@@ -57,27 +57,27 @@ class Ledger:
 
 @dataclass
 class Once:
-    """What works once, or ends for good: how it is asked for, and what came of it."""
+    """Something that works once, or ends permanently: how to request it, and the outcome."""
 
     what: str
     ask: Callable[[], Answer]
-    # The status of the answer that acknowledges it, and of those that come too late; the same where
-    # repeating it says nothing else.
+    # The status that acknowledges it, and the one for attempts that are too late; the same if
+    # repeating it gives the same answer.
     done: int
     over: int
-    # How often it happened, by the database.
+    # How often it happened, according to the database.
     count: Callable[[], int]
-    # The same from the start, where it cannot be asked for again once a kill cut it off.
+    # Restarts it from the beginning, if it cannot be retried after a kill interrupted it.
     anew: Callable[[], Answer] | None = None
-    # Whether what it ends still answers.
+    # Whether the thing that it ends still works.
     is_alive: Callable[[], bool] | None = None
-    # Statuses of every answer; 0 is none.
+    # Statuses of all responses; 0 means no response.
     answers: Counter[int] = field(default_factory=Counter)
-    # Requests that the server may have taken and did not answer.
+    # Requests that the server may have processed without responding.
     lost: int = 0
 
     def attempt(self) -> None:
-        """Ask for it; raises Broken where what it ended goes on."""
+        """Send the request; raises Broken if the thing that it ended still works."""
         try:
             status = self.ask().status
             self.answers[status] += 1
@@ -85,11 +85,11 @@ class Once:
                 raise Broken(f"{self.what}: it ended and goes on")
         except LOST as error:
             self.answers[0] += 1
-            # A refused connection brought the server nothing.
+            # A refused connection never reached the server.
             self.lost += not isinstance(error, ConnectionRefusedError)
 
     def judge(self) -> None:
-        """Whether it happened once, and was acknowledged once at most; raises Broken."""
+        """Check that it happened once and was acknowledged at most once; raises Broken."""
         happened, acknowledged = self.count(), self.answers[self.done]
         if self.done == self.over:
             acknowledged = min(acknowledged, 1)
@@ -105,7 +105,7 @@ Rows = Callable[[str], list[Any]]
 
 
 def check(engine: sa.Engine, ledger: Ledger, done: str) -> dict[str, int]:
-    """Hold the database against the ledger, and changes against events; raises Broken."""
+    """Compare the database with the ledger, and changes with events; raises Broken."""
     with engine.connect() as connection:
 
         def rows(statement: str) -> list[Any]:
@@ -122,7 +122,7 @@ def check(engine: sa.Engine, ledger: Ledger, done: str) -> dict[str, int]:
     return counts
 
 
-# Every table's pages and every index against its table, by PostgreSQL's own contributed module.
+# Every table's pages and every index against its table, using PostgreSQL's contributed module.
 DAMAGED_TABLES = """SELECT c.relname, v.msg FROM pg_class c, verify_heapam(c.oid) v
     WHERE c.relkind IN ('r', 't') AND c.relpersistence = 'p'"""
 EVERY_INDEX = """SELECT count(bt_index_check(i.indexrelid, true)) FROM pg_index i
@@ -131,7 +131,7 @@ EVERY_INDEX = """SELECT count(bt_index_check(i.indexrelid, true)) FROM pg_index 
 
 
 def _check_pages(connection: sa.Connection, rows: Rows) -> None:
-    """Look for damage where the server has the means; raises Broken, or DBAPIError for an index."""
+    """Check for damage if the server has amcheck; raises Broken, or DBAPIError for an index."""
     offered = "SELECT 1 FROM pg_available_extensions WHERE name = 'amcheck'"
     if rows(offered):
         connection.execute(sa.text("CREATE EXTENSION IF NOT EXISTS amcheck"))
@@ -148,7 +148,7 @@ def _expect(what: str, found: Any, wanted: Any) -> None:
     if found == wanted:
         return
     if isinstance(found, Counter):
-        # Too many, too few.
+        # Surplus and missing.
         found, wanted = found - wanted, wanted - found
     raise Broken(f"{what}: {str(found)[:400]}, expected {str(wanted)[:400]}")
 
@@ -198,9 +198,9 @@ def _events(rows: Rows) -> dict[str, Counter[str]]:
 def check_deliveries(
     engine: sa.Engine, receiver: Receiver, ledger: Ledger, seconds: float = 60
 ) -> dict[str, int]:
-    """Wait until nothing is owed, as long as it gets less.
+    """Wait until no deliveries are pending, as long as their number decreases.
 
-    Then every event arrived, and every attempt has its row; raises Broken.
+    Then check that every event arrived and every attempt has its row; raises Broken.
     """
     owed = sa.text(
         "SELECT state, attempt, due_at FROM webhook_outbox"

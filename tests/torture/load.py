@@ -1,4 +1,4 @@
-"""Clients that create, comment, move and claim, and write down what they were promised."""
+"""Clients that create, comment, move and claim, and record what was acknowledged."""
 
 import random
 import threading
@@ -16,7 +16,7 @@ CLIENTS = 8
 
 @dataclass(frozen=True)
 class Site:
-    """What clients know of the server: where it is, and who they are."""
+    """What clients know about the server: its address and their credentials."""
 
     port: int
     owner_cookie: str
@@ -25,14 +25,14 @@ class Site:
     states: tuple[str, ...]
 
     def ask(self, method: str, path: str, body: Any = None, bot: int = 0, **more: Any) -> Answer:
-        """One request in the name of a bot, to whatever listens there now."""
+        """Send a request as a bot to the server that listens on the port."""
         served = Served(None, self.port, None)  # type: ignore[arg-type]  # only its port is used
         headers = {"X_API_Key": self.bots[bot][1]}
         return served.request(method, f"/api/v1{path}", body, **headers, **more)
 
 
 def work(site: Site, ledger: Ledger, over: threading.Event, number: int) -> None:
-    """Work until it is over, whatever becomes of the server meanwhile."""
+    """Work until it is over, whatever happens to the server meanwhile."""
     bot = number % len(site.bots)
     chance = random.Random(number)
     while not over.is_set():
@@ -67,7 +67,7 @@ def _turn(site: Site, ledger: Ledger, bot: int, chance: random.Random) -> None:
 
 
 def _judged(ledger: Ledger, answer: Answer, wanted: int) -> Any:
-    """The JSON of a success; 503 in the envelope is what a fault may bring, and nothing else."""
+    """Return the JSON of a success; a fault may only cause a 503 in the error envelope."""
     ledger.answers[answer.status] += 1
     if answer.status == wanted:
         return answer.json
@@ -78,7 +78,7 @@ def _judged(ledger: Ledger, answer: Answer, wanted: int) -> Any:
 
 @contextmanager
 def load(site: Site, ledger: Ledger, clients: int = CLIENTS) -> Iterator[None]:
-    """Clients at work meanwhile."""
+    """Run clients during the with-block."""
     over = threading.Event()
     with ThreadPoolExecutor(clients) as pool:
         running = [pool.submit(work, site, ledger, over, number) for number in range(clients)]

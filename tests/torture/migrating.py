@@ -1,4 +1,4 @@
-"""Migrations that are killed on their way: begun again they end well, and nothing is lost."""
+"""Migrations are killed midway: started again, they complete, and nothing is lost."""
 
 import random
 
@@ -14,13 +14,13 @@ from tests.torture import dying
 from tests.torture.faults import Figures, expect
 from tests.torture.stage import Stage
 
-# From the first revision to the newest there are some more.
+# Upper bound of the statement to die at; a full migration executes a few more.
 MAX_STATEMENTS = 50
 Rows = dict[str, list[dict[str, object]]]
 
 
 def migrations(stage: Stage, count: int) -> Figures:
-    """SIGKILL amid `flask db upgrade`, from revisions at random, with the stage's rows in them."""
+    """SIGKILL `flask db upgrade` midway, from random revisions that contain the stage's rows."""
     chance = random.Random(20261121)
     rows = everything(stage.engine)
     killed = undone = 0
@@ -38,14 +38,14 @@ def migrations(stage: Stage, count: int) -> Figures:
 
 
 def _fresh(stage: Stage, name: str) -> str:
-    """The address of an empty database beside the stage's."""
+    """Return the URL of an empty database next to the stage's."""
     if stage.cluster is None:
         return f"sqlite:///{stage.directory}/{name}.db"
     return stage.cluster.create_database(name)
 
 
 def _fill(stage: Stage, url: str, revision: str, rows: Rows) -> dict[str, list[str]]:
-    """The schema of a revision, with what of the rows fits it; the columns that were given."""
+    """Create the schema of a revision with the rows that fit it; return the columns filled."""
     old = create_app(settings_for(url, stage.directory))
     with old.app_context():
         command.upgrade(config(old), revision)
@@ -55,7 +55,7 @@ def _fill(stage: Stage, url: str, revision: str, rows: Rows) -> dict[str, list[s
 
 
 def _upgrade(stage: Stage, url: str, statement: int = 0) -> int:
-    """The exit code of an upgrade that is killed at a statement; it ends well if it has fewer."""
+    """Return the exit code of an upgrade killed at a statement; with fewer it completes."""
     done = dying.run(stage, statement, "db", "upgrade", beside="beside", DATABASE_URL=url)
     return done.returncode
 

@@ -1,4 +1,4 @@
-"""People and bots that do a bit of everything, as fast as they can or at a given pace."""
+"""People and bots that do a bit of everything, at full speed or at a given rate."""
 
 import http.client
 import random
@@ -16,7 +16,7 @@ import orjson
 from tests.bench.filling import KEY, World
 from tests.bench.operations import API, operations
 
-# Of a hundred requests; "poll" is a board that is open in a browser.
+# Per hundred requests; "poll" is a board that is open in a browser.
 MIX = {
     "get ticket": 18,
     "list of 50": 8,
@@ -36,7 +36,7 @@ MIX = {
 
 @dataclass(frozen=True)
 class Asked:
-    """One request to send."""
+    """A request to send."""
 
     method: str
     path: str
@@ -46,8 +46,8 @@ class Asked:
 
 @dataclass
 class Seen:
-    """What clients saw: when each answer was due, in seconds, how many milliseconds it took, and
-    what was asked for.
+    """What clients saw: for each answer when it was due, in seconds, how many milliseconds it took,
+    and the kind of request.
     """
 
     answers: list[tuple[float, float, str]] = field(default_factory=list)
@@ -72,7 +72,7 @@ class Client:
         self.since = ""
 
     def ask(self, name: str, seen: Seen) -> None:
-        """Do one thing; what is no success is counted with its name."""
+        """Send one request; a failure is counted under its name."""
         asked = self._asked(name)
         try:
             self.connection.request(asked.method, asked.path, asked.body, asked.headers)
@@ -116,7 +116,7 @@ class Client:
 
 
 def work(clients: list[Client], seconds: float, rate: float | None) -> Seen:
-    """All clients for so long: as fast as they are answered, or so many requests a second."""
+    """Run all clients for ``seconds``: at full speed, or at ``rate`` requests a second."""
     seen = Seen()
     names, weights = list(MIX), list(MIX.values())
     began, lock, sent = time.monotonic(), threading.Lock(), 0

@@ -1,4 +1,4 @@
-"""Faults of an import over another tracker's API: kills, and files that are gone for a while."""
+"""Faults of an import over another tracker's API: kills, and files temporarily missing."""
 
 import random
 import subprocess
@@ -14,7 +14,7 @@ from tests.torture.stage import Stage
 
 SECRET = "0123456789abcdef0123456789abcdef"
 UPLOADS = f"{PATH.removesuffix('/issues')}/uploads/{SECRET}"
-# Of each issue, an import that begins asks for its notes, its links and its file.
+# For each issue, a fresh import requests its notes, its links and its file.
 REQUESTS = 3
 ROWS = """SELECT t.id, t.title, t.body, (SELECT count(*) FROM files f WHERE f.ticket_id = t.id),
     (SELECT count(*) FROM comments c WHERE c.ticket_id = t.id) FROM tickets t
@@ -22,9 +22,9 @@ ROWS = """SELECT t.id, t.title, t.body, (SELECT count(*) FROM files f WHERE f.ti
 
 
 def moving(stage: Stage, kills: int, issues: int = 40) -> Figures:
-    """SIGKILL of an import that cannot have a third of the files, under the running server.
+    """SIGKILL an import that cannot get a third of the files, while the server runs.
 
-    Run again, it leaves each issue once, with its comment and its file, which its text shows.
+    Run again, it leaves each issue once, with its comment and the file that its text shows.
     """
     server, chance, killed = GitLabServer(), random.Random(20261126), 0
     titles = [stage.ledger.title() for _ in range(issues)]
@@ -43,7 +43,7 @@ def moving(stage: Stage, kills: int, issues: int = 40) -> Figures:
             server.files = files | dict.fromkeys(gone, Reply({}, 404))
             silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
             with subprocess.Popen(command, cwd=ROOT, env=given, **silent) as running:
-                # One that goes on after a kill may have less to ask, and ends by itself.
+                # An import resumed after a kill may send fewer requests and finish by itself.
                 at = len(server.asked) + chance.randrange(1, REQUESTS * issues)
                 while len(server.asked) < at and running.poll() is None:
                     time.sleep(0.002)

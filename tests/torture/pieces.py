@@ -1,4 +1,4 @@
-"""A long run in equal pieces: how fast and how big the server was in each, and what grew."""
+"""Divide a long run into equal pieces: speed and size of the server in each, and what grew."""
 
 import statistics
 from collections.abc import Callable
@@ -7,29 +7,29 @@ from typing import TypeVar
 
 from tests.torture.mixed_load import Seen
 
-# When, in seconds; MiB, file descriptors and threads of all processes together; milliseconds of the
-# work that is always the same.
+# Time in seconds; MiB, file descriptors and threads of all processes together; milliseconds of the
+# fixed piece of work.
 Sample = tuple[float, float, int, int, float]
 # What clients saw of one request (``mixed_load.Seen``).
 Answered = tuple[float, float, str]
 T = TypeVar("T")
 PIECES = 6
-# A p99 of fewer answers than this is the slowest of them.
+# With fewer answers than this, the p99 is just the slowest one.
 ENOUGH = 100
 MINUTE_SECONDS = 60.0
-# What the last piece may take more than the first: answers over a database that has grown, memory
-# of caches that have filled.
+# Allowed growth from the first piece to the last: answers over a database that has grown, memory of
+# caches that have filled.
 SLOWER_MEDIAN, SLOWER_TAIL, MORE_MEMORY, MORE_MIB = 1.5, 2.0, 1.10, 16.0
 MORE_HANDLES = 8
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of the time: answers a second, their milliseconds, and how big the server was."""
+    """A part of the run: answers a second, their milliseconds, and the size of the server."""
 
     per_second: float
     median: float
-    # The p99 of its minute in the middle.
+    # The median of the p99s of its minutes.
     tail: float
     tails: dict[str, float]
     mebibytes: float
@@ -39,7 +39,7 @@ class Piece:
 
 
 def pieces(seen: Seen, sizes: list[Sample], seconds: float) -> list[Piece]:
-    """The time in PIECES equal parts."""
+    """Divide the run into PIECES equal parts."""
     length = seconds / PIECES
     found = []
     for number in range(PIECES):
@@ -65,7 +65,7 @@ def pieces(seen: Seen, sizes: list[Sample], seconds: float) -> list[Piece]:
 
 
 def _p99(answers: list[Answered], group: Callable[[Answered], T]) -> dict[T, float]:
-    """The p99 of each group that has enough of them."""
+    """Return the p99 of each group that has enough answers."""
     groups: dict[T, list[float]] = {}
     for one in answers:
         groups.setdefault(group(one), []).append(one[1])
@@ -77,7 +77,7 @@ def _p99(answers: list[Answered], group: Callable[[Answered], T]) -> dict[T, flo
 
 
 def judge(first: Piece, last: Piece) -> list[str]:
-    """What grew that should not have."""
+    """List what grew but should not have."""
     slower = max(1.0, last.machine / first.machine)
     grown = {
         "median": last.median > first.median * slower * SLOWER_MEDIAN,

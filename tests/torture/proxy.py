@@ -1,4 +1,4 @@
-"""A TCP proxy that misbehaves as it is told, between the service and what it depends on."""
+"""A TCP proxy that misbehaves on demand, between the service and its dependencies."""
 
 import select
 import socket
@@ -15,26 +15,26 @@ RESET = struct.pack("ii", 1, 0)
 
 
 class Fault(StrEnum):
-    """What becomes of bytes on their way."""
+    """What happens to bytes in transit."""
 
     NONE = "none"
-    # A quarter of a second later each.
+    # Each block is delayed by a quarter of a second.
     DELAY = "delay"
     # A few bytes at a time.
     SLICE = "slice"
-    # The connection is reset in the middle of an answer.
+    # The connection is reset in the middle of a response.
     RESET = "reset"
-    # Half of an answer, then an orderly end.
+    # Half of a response, then an orderly close.
     TRUNCATE = "truncate"
-    # Nothing comes through, and nobody says so.
+    # Nothing gets through, and no error is reported.
     BLACK_HOLE = "black hole"
-    # Nobody listens.
+    # Nothing listens.
     REFUSE = "refuse"
 
 
 @dataclass
 class Proxy:
-    """A listener on a port of its own; each connection has two threads."""
+    """A listener on its own port; each connection has two threads."""
 
     target: tuple[str, int]
     fault: Fault = Fault.NONE
@@ -43,12 +43,12 @@ class Proxy:
     _open: set[socket.socket] = field(default_factory=set)
 
     def cut(self) -> None:
-        """End all connections at once."""
+        """Reset all connections."""
         for one in list(self._open):
             _reset(one)
 
     def serve(self, listener: socket.socket) -> None:
-        """Accept until the listener is closed."""
+        """Accept connections until the listener is closed."""
         while True:
             try:
                 near, _ = listener.accept()
@@ -114,7 +114,7 @@ def _reset(connection: socket.socket) -> None:
 
 @contextmanager
 def proxying(target: tuple[str, int]) -> Iterator[Proxy]:
-    """A proxy to this address."""
+    """Run a proxy to this address."""
     with socket.create_server(("127.0.0.1", 0), backlog=256) as listener:
         made = Proxy(target, port=listener.getsockname()[1])
         threading.Thread(target=made.serve, args=(listener,), daemon=True).start()

@@ -1,4 +1,4 @@
-"""All faults, in their long and their short forms."""
+"""All faults, in their long and short forms."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ from tests.torture.uploads import uploads, uploads_on_a_full_disk
 
 @dataclass(frozen=True)
 class Scenario:
-    """A fault in its long and in its short form, and on which databases it can happen."""
+    """A fault in its long and short form, and the databases it applies to."""
 
     name: str
     long: Callable[[Stage], Figures]

@@ -1,11 +1,10 @@
-"""``make soak``: an hour of people, bots, webhooks and sweeps at half of what the server can take.
+"""``make soak``: an hour of people, bots, webhooks and sweeps at half of the server's capacity.
 
-What may not grow is watched: memory, file descriptors and threads of every process, and the time
-that answers take. Requests come at fixed moments, whoever is still waiting, and are timed from the
-moment at which they were due. A machine that others share is now faster, now slower, so a piece of
-work that is always the same is timed beside them, and answers may take longer as far as that does.
-Of a piece of the time, the p99 is the median of its minutes': one that something else disturbed
-says nothing, a tail that has grown shows in each.
+Watched for growth: memory, file descriptors and threads of every process, and response times.
+Requests are sent at fixed moments, even if others are still waiting, and are timed from when they
+were due. The speed of a shared machine varies, so a fixed piece of work is timed alongside, and
+response times may grow in proportion. The p99 of a piece of the run is the median of its minutes'
+p99s: one disturbed minute means nothing, but a tail that has grown shows in every minute.
 """
 
 import argparse
@@ -46,7 +45,7 @@ SAMPLE_SECONDS = 5.0
 SAME_WORK = 20_000
 SWEEP_SECONDS = 60.0
 CAPACITY_SECONDS = 20.0
-# At the same pace, unmeasured: caches fill, which is no growth.
+# At the same rate, unmeasured: caches fill, which does not count as growth.
 WARMING_SECONDS = 240.0
 FURNISHED_SECONDS = 600.0
 
@@ -60,9 +59,9 @@ def sizes(parent: int) -> tuple[float, int, int]:
 
 
 def same_work() -> float:
-    """Milliseconds of a processor that a fixed piece of work takes at this moment.
+    """Return the processor milliseconds that a fixed piece of work takes at this moment.
 
-    Waiting for the processor does not count: what we do ourselves must not excuse us.
+    Waiting for the processor does not count: the server's own load must not excuse it.
     """
     began = time.thread_time()
     sum(number * number for number in range(SAME_WORK))
@@ -71,7 +70,7 @@ def same_work() -> float:
 
 @contextmanager
 def meanwhile(every: float, act: Callable[[], Any]) -> Iterator[None]:
-    """Do something every so many seconds in another thread; its failure is raised at the end."""
+    """Call ``act`` every so many seconds in another thread; raise its failure at the end."""
     over = threading.Event()
 
     def turns() -> None:
@@ -88,7 +87,7 @@ def meanwhile(every: float, act: Callable[[], Any]) -> Iterator[None]:
 
 
 def age_and_sweep(app: Flask, instance: Path, port: int, settings: dict[str, Any]) -> None:
-    """Make all kept answers and finished deliveries old, then sweep as an operator would."""
+    """Make all stored responses and finished deliveries old, then sweep as an operator would."""
     with app.app_context():
         run_write(lambda: session.execute(update(IdempotencyRecord).values(expires_at=now_ms())))
         long_ago = now_ms() - 2 * DAY_MS
@@ -107,7 +106,7 @@ def age_and_sweep(app: Flask, instance: Path, port: int, settings: dict[str, Any
 
 @contextmanager
 def furnished(kind: str, directory: Path, tickets: int) -> Iterator[tuple[Any, ...]]:
-    """A filled database, a receiver, the server with its default number of processes."""
+    """Start a filled database, a receiver, and the server with its default number of processes."""
     with ExitStack() as held:
         url = f"sqlite:///{directory / 'soak.db'}"
         if kind == "postgresql":
@@ -143,7 +142,7 @@ def furnished(kind: str, directory: Path, tickets: int) -> Iterator[tuple[Any, .
 
 
 def _subscribed(served: Served, receiver: Receiver) -> str:
-    """A webhook for new tickets; the cookie of the person who made it."""
+    """Create a webhook for new tickets; return the cookie of the person who made it."""
     login = {"username": USERNAME, "password": PASSWORD}
     answer = served.request("POST", f"{API}/auth/login", login)
     cookie = str(answer.headers["Set-Cookie"]).partition(";")[0]
@@ -160,9 +159,9 @@ def soak(
     rate: float | None,
     ready: Callable[[], Any] = lambda: None,
 ) -> bool:
-    """One database; True where all stayed flat and nothing was lost.
+    """Soak one database; return True if everything stayed flat and nothing was lost.
 
-    ``ready`` is called when all stands, before the server is measured: it may wait for another.
+    ``ready`` is called when setup is done, before the server is measured: it may wait for another.
     """
     with (
         tempfile.TemporaryDirectory(prefix="soak-", ignore_cleanup_errors=True) as directory,
@@ -212,7 +211,7 @@ def _arrived(receiver: Receiver) -> set[str]:
 
 
 def _together(kinds: list[str], minutes: float, tickets: int, rate: float | None) -> list[bool]:
-    """All of them at once, each at half of what it takes while the others are measured as well."""
+    """Soak all at once, each at half of its capacity measured while the others run too."""
     with multiprocessing.Manager() as manager, ProcessPoolExecutor(len(kinds)) as pool:
         met = manager.Barrier(len(kinds), timeout=FURNISHED_SECONDS)
         running = [pool.submit(soak, kind, minutes, tickets, rate, met.wait) for kind in kinds]
@@ -220,7 +219,7 @@ def _together(kinds: list[str], minutes: float, tickets: int, rate: float | None
 
 
 def main() -> int:
-    """0 where all stayed flat on every database."""
+    """Return 0 if everything stayed flat on every database."""
     parser = argparse.ArgumentParser(prog="make soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=60, help="on each database (60)")
     parser.add_argument("--tickets", type=int, default=10_000, help="to begin with (10000)")

@@ -1,4 +1,4 @@
-"""What a run of faults plays on: a database, a receiver, proxies before both, and the server."""
+"""The environment of a run of faults: a database, a receiver, proxies for both, and the server."""
 
 import os
 import signal
@@ -23,14 +23,14 @@ from tests.torture.ledger import Ledger, check, check_deliveries
 from tests.torture.load import Site
 from tests.torture.proxy import Proxy, proxying
 
-# Only durability is as shipped: a crash of PostgreSQL's processes must lose nothing.
+# Only durability is as in production: a crash of PostgreSQL's processes must lose nothing.
 DURABLE = "-c synchronous_commit=on -c full_page_writes=on -c fsync=off -c max_connections=200"
 METRICS_TOKEN = "a-token-of-the-scraper"
 
 
 @dataclass
 class Stage:
-    """Everything, and the server that runs on it now."""
+    """Everything that a run needs, and the server that is running."""
 
     kind: str
     directory: Path
@@ -41,25 +41,25 @@ class Stage:
     to_database: Proxy | None
     cluster: Cluster | None
     port: int
-    # How the server is started: as a shell does it, or forked.
+    # How the server is started: by command, or forked.
     command: tuple[str, ...] | Forked = CRASHING
     ledger: Ledger = field(default_factory=Ledger)
     served: Served | None = None
     site: Site | None = None
 
     def start(self, **settings: Any) -> Served:
-        """Start the server, on the same port as before."""
+        """Start the server on the same port as before."""
         given = self.settings | settings
         self.served = start(self.directory / "instance", self.port, self.command, **given)
         return self.served
 
     def stop(self) -> None:
-        """End the server without ceremony."""
+        """Kill the server."""
         if self.served is not None:
             end(self.served)
 
     def kill(self) -> None:
-        """SIGKILL to the server and its workers in one blow."""
+        """SIGKILL the server and its workers at once."""
         assert self.served is not None
         with suppress(psutil.NoSuchProcess, ProcessLookupError):
             workers = self.served.workers()
@@ -70,7 +70,7 @@ class Stage:
         self.served.process.wait()
 
     def status(self, path: str, timeout: float = 10) -> int:
-        """The status of a plain GET; 0 where there is no answer."""
+        """Return the status of a plain GET; 0 if there is no response."""
         assert self.served is not None
         try:
             return self.served.request("GET", path, timeout=timeout).status
@@ -79,28 +79,28 @@ class Stage:
 
     @property
     def engine(self) -> sa.Engine:
-        """Past all proxies, for the checker."""
+        """An engine that bypasses all proxies, for the checker."""
         return sa.create_engine(self.url, poolclass=sa.NullPool)
 
     def count(self, statement: str, **given: Any) -> int:
-        """The number that a statement finds."""
+        """Return the number that a statement selects."""
         with self.engine.connect() as connection:
             return int(connection.scalar(sa.text(statement), given) or 0)
 
     def check(self, *, deliveries: bool = True) -> dict[str, int]:
-        """The one checker, of a server that runs and is ready; raises Broken."""
+        """Run the checker on a ready server; raises Broken."""
         assert self.site is not None
         until_ready(self)
         found = check_deliveries(self.engine, self.receiver, self.ledger) if deliveries else {}
         return check(self.engine, self.ledger, self.site.states[-1]) | found
 
     def furnish(self) -> None:
-        """An owner, four bots, a project, and a webhook through the proxy."""
+        """Create an owner, four bots, a project, and a webhook that goes through the proxy."""
         served = self.start()
         owner = owner_of(served)
         bots = [owner.bot(f"bot-{number}") for number in range(4)]
         project = owner.call("POST", "/projects", {"key": "LOAD", "name": "Load"})["id"]
-        # A load is what the guard against runaway bots is there to stop.
+        # The guard against runaway bots would stop the load.
         owner.call("PATCH", f"/projects/{project}", {"bot_creation_limit": 0})
         states = owner.call("GET", f"/projects/{project}/workflow-states")["data"]
         hook = {
@@ -119,7 +119,7 @@ class Stage:
 
 
 def until_ready(stage: Stage, seconds: float = 60) -> float:
-    """How long it took until /readyz says 200."""
+    """Return how long it took until /readyz returned 200."""
     began = time.monotonic()
     while stage.status("/readyz", 5) != 200:
         assert time.monotonic() - began < seconds, "the server did not become ready"
@@ -128,20 +128,20 @@ def until_ready(stage: Stage, seconds: float = 60) -> float:
 
 
 def make_clock(directory: Path) -> dict[str, str]:
-    """The settings that give a server a clock of its own; raises where there is no C compiler."""
+    """Return settings that give a server its own clock; raises if there is no C compiler."""
     library, step = directory / "clock.so", directory / "clock.step"
     source = Path(__file__).with_name("clock.c")
     command = ["cc", "-O2", "-shared", "-fPIC", "-o", str(library), str(source)]
     subprocess.run(command, check=True, capture_output=True)
     step.write_bytes(struct.pack("l", 0))
-    # PostgreSQL does not run as root.
+    # PostgreSQL does not run as root, so others need to read them.
     for file in (library, step):
         file.chmod(0o644)
     return {"LD_PRELOAD": str(library), "CLOCK_STEP": str(step)}
 
 
 def step_clock(directory: Path, seconds: int) -> None:
-    """Step the server's clock to so many seconds from the true one."""
+    """Set the server's clock to this many seconds from the true time."""
     with (directory / "clock.step").open("r+b") as file:
         file.write(struct.pack("l", seconds))
 
@@ -150,7 +150,7 @@ def step_clock(directory: Path, seconds: int) -> None:
 def staged(
     kind: str, directory: Path, command: tuple[str, ...] | Forked = CRASHING
 ) -> Iterator[Stage]:
-    """A stage with a server that runs and is furnished."""
+    """Provide a stage with a running, furnished server."""
     with ExitStack() as held:
         receiver = held.enter_context(receiving(directory))
         to_receiver = held.enter_context(proxying(("127.0.0.1", receiver.port)))
@@ -175,7 +175,7 @@ def staged(
                 "LOG_LEVEL": "WARNING",
                 "METRICS_TOKEN": METRICS_TOKEN,
                 "WORKERS": 2,
-                # Shorter leases, so that what a kill interrupted is taken up soon.
+                # Shorter leases, so that interrupted work is resumed soon.
                 "LEASE_MS": 6_000,
                 "WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
                 "WEBHOOK_CA_BUNDLE": str(receiver.ca_file),

@@ -1,4 +1,4 @@
-"""Faults of what the database stands on: a full disk, what may only be read, a torn log."""
+"""Faults of the database's storage: a full disk, read-only files, a torn log."""
 
 import os
 import random
@@ -22,7 +22,7 @@ from tests.torture.stage import Stage, until_ready
 
 
 def disk_full(stage: Stage) -> Figures:
-    """No file may grow any more: writes are 503, reads go on; then they may, without a restart."""
+    """No file may grow: writes are 503, reads work; afterwards writes work without a restart."""
     assert stage.site is not None
     assert stage.served is not None
     workers = stage.served.workers()
@@ -31,7 +31,7 @@ def disk_full(stage: Stage) -> Figures:
     shorten_log(stage)
     with load(stage.site, stage.ledger, 2):
         time.sleep(0.5)
-        # The log is what grows: the database file waits for a checkpoint of 16 MB.
+        # Only the log grows: the database file waits for a checkpoint of 16 MB.
         limit = wal.stat().st_size + 65_536
         for worker in workers:
             resource.prlimit(worker, resource.RLIMIT_FSIZE, (limit, forever))
@@ -49,11 +49,11 @@ def disk_full(stage: Stage) -> Figures:
 
 
 def shorten_log(stage: Stage) -> None:
-    """Fold the write-ahead log into the database: one that is used again from its start is long."""
+    """Checkpoint and truncate the write-ahead log: a log reused from its start keeps its length."""
     database = stage.directory / "instance" / "docket.db"
 
     def is_folded() -> bool:
-        # Beside no writer, as the servers checkpoint.
+        # Exclude writers, as the servers do for a checkpoint.
         with WriterLock(f"{database}.write").locked(), stage.engine.connect() as connection:
             folded = connection.execute(sa.text("PRAGMA wal_checkpoint(TRUNCATE)")).one()
         return bool(folded[0] == 0)
@@ -62,10 +62,10 @@ def shorten_log(stage: Stage) -> None:
 
 
 def small_disk_full(stage: Stage) -> Figures:
-    """PostgreSQL's disk, a small one of its own, is full: 503, alive, and back once there is room.
+    """PostgreSQL's small disk is full: 503, alive, and recovered once there is space.
 
-    PostgreSQL may end itself over a log that it cannot write; then it is started again, as its
-    operator would. Needs the right to mount.
+    PostgreSQL may shut down if it cannot write its log; then it is started again, as its operator
+    would. Needs the right to mount.
     """
     assert stage.site is not None
     assert stage.cluster is not None
@@ -96,13 +96,13 @@ def small_disk_full(stage: Stage) -> Figures:
     }
 
 
-# Beyond what the database takes: two segments of its log, and some rows.
+# On top of the database's size: two segments of its log, and some rows.
 ROOM_BYTES = 40 * 2**20
 
 
 @contextmanager
 def _small_disk(cluster: Cluster) -> Iterator[Path]:
-    """The cluster on a file system with little room, and back on its own afterwards."""
+    """Run the cluster on a small file system, and afterwards back on its original one."""
     assert cluster.directory is not None
     data, aside = cluster.directory / "data", cluster.directory / "aside"
     owner = data.stat()
@@ -129,21 +129,21 @@ def _small_disk(cluster: Cluster) -> Iterator[Path]:
 
 
 def _move_content(source: Path, target: Path) -> None:
-    """Everything below, with its owners and modes; what was there before is gone."""
+    """Replace the target's content with the source's, with owners and modes."""
     for old in target.iterdir():
         shutil.rmtree(old) if old.is_dir() else old.unlink()
     subprocess.run(["cp", "-a", f"{source}/.", f"{target}/"], check=True)
 
 
 def _fill(ballast: Path) -> None:
-    """Take all the room that there is."""
+    """Use up all free space."""
     with ballast.open("wb", buffering=0) as file, suppress(OSError):
         while True:
             file.write(bytes(2**16))
 
 
 def read_only_file(stage: Stage) -> Figures:
-    """SQLite's files may only be read: the server says so and does not start; then it does."""
+    """SQLite's files are read-only: the server says so and does not start; afterwards it does."""
     home = stage.directory / "instance"
     stage.stop()
     said = [_start_read_only(stage, list(home.glob("docket.db*")))]
@@ -153,7 +153,7 @@ def read_only_file(stage: Stage) -> Figures:
 
 
 def _start_read_only(stage: Stage, paths: list[Path]) -> str:
-    """How a server says that it cannot start where these may only be read."""
+    """Return the server's message when it cannot start because these paths are read-only."""
     modes = {path: path.stat().st_mode for path in paths}
     try:
         for path in modes:
@@ -165,7 +165,7 @@ def _start_read_only(stage: Stage, paths: list[Path]) -> str:
 
 
 def read_only(stage: Stage, seconds: float = 3) -> Figures:
-    """PostgreSQL turns read-only, as after a failover: writes are 503, reads go on."""
+    """PostgreSQL becomes read-only, as after a failover: writes are 503, reads work."""
     assert stage.site is not None
     before = stage.ledger.answers[503]
     with load(stage.site, stage.ledger, 4):
@@ -189,9 +189,9 @@ def _set_read_only(stage: Stage, word: str) -> None:
 
 
 def torn_log(stage: Stage, rounds: int) -> Figures:
-    """The end of the write-ahead log is torn off: what is left is whole, with nothing invented.
+    """Tear off the end of the write-ahead log: the rest is intact, with nothing invented.
 
-    A loss of power tears only what no checkpoint has begun to copy: the log is synced before that.
+    A power loss tears only frames that no checkpoint has begun to copy: the log is synced first.
     """
     assert stage.site is not None
     lost = 0
@@ -209,7 +209,7 @@ def torn_log(stage: Stage, rounds: int) -> Figures:
 
 
 def _uncopied(wal: Path) -> tuple[int, int]:
-    """Where the part of the log that no checkpoint has begun to copy begins and ends.
+    """Return where the part of the log that no checkpoint has begun to copy begins and ends.
 
     The offsets are those of mxFrame and nBackfillAttempted in SQLite's wal-index.
     """
@@ -221,7 +221,7 @@ def _uncopied(wal: Path) -> tuple[int, int]:
 
 
 def _forget_torn(stage: Stage) -> int:
-    """Let go of what stood in the torn part, acknowledged or not; how many tickets that were."""
+    """Drop promises from the torn part, acknowledged or not; return the number of tickets lost."""
     assert stage.site is not None
     with stage.engine.connect() as connection:
 

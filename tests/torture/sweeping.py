@@ -1,4 +1,4 @@
-"""``python -m tests.torture.sweeping``: sweep the contents of files; die amid the deletion."""
+"""``python -m tests.torture.sweeping``: sweep file contents, and die during the deletion."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ from app.jobs.sweeping import sweep
 
 
 def main() -> None:
-    """As ``flask sweep file-contents`` does it, up to the middle of the first batch."""
+    """Run like ``flask sweep file-contents``, up to the middle of the first batch."""
     discard = FolderStore.discard
 
     def die(store: FolderStore, contents: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""Rewinds and the making of checkpoints are killed on their way: begun again, both end well."""
+"""Rewinds and checkpoint runs are killed midway: started again, both complete."""
 
 import random
 from typing import Any
@@ -11,15 +11,15 @@ from tests.torture.faults import Figures, expect, is_killed
 from tests.torture.load import load
 from tests.torture.stage import Stage
 
-# Of a bot on one page and one note; a person changes the page's title in between.
+# Changes by a bot to one page and one note; a person changes the page's title in between.
 CHANGES = 60
-# Statements of such a rewind, and of making checkpoints; each runs a few more.
+# Statements of such a rewind and of a checkpoint run; each executes a few more.
 OF_REWIND, OF_CHECKPOINT = 700, 60
 BEFORE = {"title": "Before", "body": "Before"}
 
 
 def trust(stage: Stage, count: int) -> Figures:
-    """SIGKILL amid `flask bots rewind` and `flask audit checkpoint`, so many times each."""
+    """SIGKILL `flask bots rewind` and `flask audit checkpoint` midway, ``count`` times each."""
     assert stage.site is not None
     chance = random.Random(20261126)
     killed = {"rewinds killed": 0, "checkpoints killed": 0}
@@ -48,7 +48,7 @@ def trust(stage: Stage, count: int) -> Figures:
 
 
 def _owner(stage: Stage, method: str, path: str, body: Any = None, key: str = "") -> Any:
-    """The answer to the owner, or to who has this key."""
+    """Send a request as the owner, or with this API key."""
     assert stage.site is not None
     served = Served(None, stage.port, None)  # type: ignore[arg-type]  # only its port is used
     who: dict[str, Any] = {"X_API_Key": key} if key else {"Cookie": stage.site.owner_cookie}
@@ -58,7 +58,7 @@ def _owner(stage: Stage, method: str, path: str, body: Any = None, key: str = ""
 
 
 def _afternoon(stage: Stage, name: str) -> tuple[str, str]:
-    """What a new bot does on a page; the page, and the title that its owner gave it last."""
+    """Have a new bot change a page; return the page, and the title that its owner set last."""
     assert stage.site is not None
     page = _owner(stage, "POST", "/wiki/pages", {**BEFORE, "project_id": stage.site.project})["id"]
     key = _owner(stage, "POST", "/bots", {"username": name, "mode": "write"})["plaintext_token"]
@@ -72,7 +72,7 @@ def _afternoon(stage: Stage, name: str) -> tuple[str, str]:
 
 
 def _checkpoint(stage: Stage, at: int = 0) -> int:
-    """The exit code of making checkpoints; the lease of who was killed before counts as over."""
+    """Return the exit code of a checkpoint run; first expire leases left by earlier kills."""
     with stage.engine.begin() as connection:
         connection.execute(sa.text("UPDATE sweeper_leases SET lease_until = 0"))
     return dying.run(stage, at, "audit", "checkpoint").returncode

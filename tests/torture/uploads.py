@@ -1,4 +1,4 @@
-"""Faults of files: kills amid uploads and sweeps, and a disk that is full."""
+"""Faults of files: kills during uploads and sweeps, and a full disk."""
 
 import hashlib
 import os
@@ -29,13 +29,13 @@ DYING_SWEEP = (sys.executable, "-m", "tests.torture.sweeping")
 BOUNDARY = "torture"
 UPLOADERS = 4
 PICTURE = picture("PNG")
-# Beyond the time for which an unfinished upload, or a content without a row, is kept.
+# Longer than unfinished uploads, or contents without a row, are kept.
 LONG_AGO_SECONDS = 3 * 24 * 60 * 60
 
 
 @dataclass
 class Shelf:
-    """A ticket, the files that were acknowledged with their SHA-256, and those deleted again."""
+    """A ticket, the SHA-256 of its acknowledged files, and the files deleted again."""
 
     ticket: str
     kept: dict[str, str] = field(default_factory=dict)
@@ -44,9 +44,9 @@ class Shelf:
 
 
 def uploads(stage: Stage, rounds: int) -> Figures:
-    """SIGKILL of the server amid uploads, and of a sweep amid uploads: no file is lost.
+    """SIGKILL the server during uploads, and a sweep during uploads: no file is lost.
 
-    What a kill left over is gone after the next sweep.
+    The next sweep removes everything that a kill left behind.
     """
     shelf = _shelf(stage)
     chance = random.Random(20261126)
@@ -65,7 +65,7 @@ def uploads(stage: Stage, rounds: int) -> Figures:
 
 
 def uploads_on_a_full_disk(stage: Stage) -> Figures:
-    """No file may grow beyond a size: uploads are 503 and leave nothing; then there is room."""
+    """Files may not grow beyond a size: uploads are 503 and leave nothing; then there is space."""
     assert stage.served is not None
     assert stage.site is not None
     shelf = _shelf(stage)
@@ -117,7 +117,7 @@ def _upload(site: Site, ticket: str, content: bytes, bot: int = 0) -> Answer:
 
 @contextmanager
 def _uploading(stage: Stage, shelf: Shelf) -> Iterator[None]:
-    """Clients that upload and delete meanwhile."""
+    """Run clients that upload and delete during the with-block."""
     over = threading.Event()
     with ThreadPoolExecutor(UPLOADERS) as pool:
         running = [pool.submit(_work, stage, shelf, over, bot) for bot in range(UPLOADERS)]
@@ -139,7 +139,7 @@ def _work(stage: Stage, shelf: Shelf, over: threading.Event, bot: int) -> None:
 
 
 def _turn(stage: Stage, shelf: Shelf, bot: int, chance: random.Random) -> None:
-    """Upload something new, something known or a picture; delete a third of it again."""
+    """Upload new content, known content or a picture; delete 30% of the uploads."""
     site = stage.site
     assert site is not None
     kind = chance.random()
@@ -153,7 +153,7 @@ def _turn(stage: Stage, shelf: Shelf, bot: int, chance: random.Random) -> None:
         return
     made = answer.json
     if chance.random() < 0.3:
-        # Whether it is gone is not known until it is acknowledged.
+        # A deletion is certain only once it is acknowledged.
         if _is_fine(stage, shelf, site.ask("DELETE", f"/files/{made['id']}", bot=bot), 204):
             shelf.deleted.add(made["id"])
     else:
@@ -178,7 +178,7 @@ def _stored(stage: Stage) -> dict[str, Path]:
 
 
 def _age(stage: Stage) -> None:
-    """Have everything that is stored and was being received be old."""
+    """Make all stored and incoming files old."""
     then = time.time() - LONG_AGO_SECONDS
     incoming = (stage.directory / "instance" / "files" / "incoming").glob("*")
     for path in (*_stored(stage).values(), *incoming):
@@ -186,15 +186,15 @@ def _age(stage: Stage) -> None:
 
 
 def _end_lease(stage: Stage) -> None:
-    """As if the lease of a sweep that died had run out."""
+    """Expire the lease of a sweep that died."""
     with stage.engine.begin() as connection:
         connection.execute(sa.text("UPDATE sweeper_leases SET lease_until = 0"))
 
 
 def _check(stage: Stage, shelf: Shelf) -> int:
-    """Nothing acknowledged is lost, every row has its content, and what a sweep leaves has a row.
+    """Check that no acknowledged file is lost and that after a sweep contents and rows match.
 
-    How many contents had none before it.
+    Return the number of contents that had no row before the sweep.
     """
     assert stage.site is not None
     until_ready(stage)

@@ -1,4 +1,4 @@
-"""A ticket that a bot works on, and who takes things back."""
+"""A ticket that a bot works on, and a person who undoes changes."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def world(app, cast, ada):
 
 
 class World:
-    """A ticket that the bot smith works on, and Ada, who takes things back."""
+    """A ticket that the bot smith works on, and Ada, who undoes changes."""
 
     def __init__(self, app, cast, ada):
         self.app, self.cast, self.ada = app, cast, ada
@@ -31,7 +31,7 @@ class World:
         return made.json["id"]
 
     def smith(self, method, path, body=None):
-        """What the bot does to the ticket; the id of the request."""
+        """Send a request as the bot; return the request's id."""
         answer = self.cast.smith.call(method, path.format(t=self.ticket), json=body)
         assert answer.status_code < 300, answer.json
         return answer.headers["X-Request-Id"]
@@ -56,6 +56,6 @@ class World:
         return in_app(self.app, lambda: undo_event(actor or self.ada, event_id, force=force))
 
     def undo_request(self, request_id, beyond=None):
-        # Another request: what is undone here is not recorded as part of that one.
+        # In another request, so that the undo is not recorded as part of this one.
         self.now()
         return in_app(self.app, lambda: undo_request(self.ada, request_id, beyond=beyond))

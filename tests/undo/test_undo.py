@@ -1,4 +1,4 @@
-"""Undo: what a person takes back, when it asks, and what it never does."""
+"""Undo: what a person can take back, when it asks, and what it never does."""
 
 import pytest
 
@@ -59,7 +59,7 @@ def test_a_value_that_changed_since_is_named_and_kept_unless_one_insists(world):
         "By the bot",
         "By Bo",
     )
-    # Nothing was written, not even the field that nobody touched since.
+    # Nothing was written, not even the field that nobody changed since.
     assert (world.now()["priority"], len(world.events())) == ("low", count)
     forced = in_app(world.app, lambda: undo_event(world.ada, event["id"], force=True))
     assert forced.is_done
@@ -172,7 +172,7 @@ def test_watchers_and_relations(world):
     assert watcher["user"]["username"] == "smith"
     (made,) = world.cast.ada.get(f"{path}/relations").json["data"]
     assert (made["type"], made["direction"]) == ("blocks", "outgoing")
-    # The relation has another id now; undoing that it was added finds it all the same.
+    # The relation has a new id; undoing its creation finds it anyway.
     first = world.events("ticket.relation_added")[-1]
     assert in_app(world.app, lambda: undo_event(world.ada, first["id"])).is_done
 

@@ -1,4 +1,4 @@
-"""Undo by many at once, or beside other changes."""
+"""Undo by several people at once, or during other changes."""
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +24,7 @@ def test_of_many_who_undo_the_same_one_writes(world):
 
 
 def test_an_undo_and_a_change_at_once_lose_nothing(world):
-    """Either the undo comes first and the change stands, or it sees the change and asks."""
+    """Either the undo is first and the change remains, or the undo sees the change and asks."""
     for _ in range(8):
         world.smith("PATCH", "/tickets/{t}", {"priority": "low"})
         event = world.last("ticket.updated")["id"]

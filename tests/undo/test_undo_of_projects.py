@@ -15,7 +15,7 @@ def wall(app, cast):
 
 
 class Wall:
-    """A project with labels, states and notes, and Ada, who takes things back."""
+    """A project with labels, states and notes, and Ada, who undoes changes."""
 
     def __init__(self, app, cast):
         self.app, self.cast = app, cast
@@ -65,7 +65,7 @@ def test_a_label_comes_and_goes_and_gets_its_name_back(wall):
     wall.call("PATCH", path, {"name": "fault", "color": "#000000"})
     assert wall.undo("label.updated").is_done
     assert wall.labels() == {"bug": "#d1242f"}
-    # That was a change too, and goes back the same way.
+    # The undo is a change too, and can be undone.
     assert wall.undo("label.updated").is_done
     assert wall.labels() == {"fault": "#000000"}
     asked = wall.undo("label.created")
@@ -166,7 +166,7 @@ def test_an_order_of_states_goes_back(wall):
     reorder(wall, lambda found: found[::-1])
     assert wall.undo("workflow_state.reordered").is_done
     assert wall.states() == before
-    # The undo is a reordering like any other, and goes back too.
+    # The undo is a reordering like any other, and can be undone.
     assert wall.undo("workflow_state.reordered").is_done
     assert wall.states() == before[::-1]
 
@@ -202,7 +202,7 @@ def test_a_note_of_a_project(wall):
     assert wall.undo("sticky_note.deleted").is_done
     assert wall.notes() == [("Three", "#ffee00")]
     assert wall.undo("sticky_note.deleted").ending is Ending.NOTHING_LEFT
-    # The new one is as new as any.
+    # The restored note counts as a new one.
     assert wall.undo("sticky_note.created").is_done
     assert wall.notes() == []
     assert wall.undo("sticky_note.created").ending is Ending.NOTHING_LEFT

@@ -1,4 +1,4 @@
-"""Undo of all that one request did, and of its parts."""
+"""Undo of everything that one request did, and of its parts."""
 
 from app.core.errors import Conflict
 from app.undo.plans import Plan
@@ -39,7 +39,7 @@ def test_what_of_a_request_cannot_be_undone_is_said_and_the_rest_is_done(world):
 
 
 def test_a_refusal_within_a_request_takes_nothing_else_back(world):
-    """The assignment cannot go back, as its former assignee left; the priority does."""
+    """The assignment cannot be undone, as the former assignee left; the priority can."""
     path = f"/tickets/{world.ticket}"
     world.cast.ada.patch(path, {"assignee_user_id": world.cast.bo.user_id})
     request = world.smith(
@@ -59,7 +59,7 @@ def test_a_request_of_many_events_is_undone_in_parts(world, monkeypatch):
     request = world.smith("PATCH", "/tickets/{t}", fields)
     first = world.undo_request(request)
     assert (len(first.undone), first.left_out) == (1, 1)
-    # Undone once more, it goes on where it stopped.
+    # A second undo continues where the first one stopped.
     second = world.undo_request(request)
     assert (len(second.undone), second.left_out) == (1, 0)
     assert (world.now()["priority"], world.now()["assignee"]) == ("medium", None)

@@ -14,7 +14,7 @@ def test_comments(world):
     world.smith("POST", "/tickets/{t}/comments", {"body": "Hasty."})
     (comment,) = world.cast.ada.get(f"/tickets/{world.ticket}/comments").json["data"]
     world.smith("PATCH", f"/comments/{comment['id']}", {"body": "Hastier."})
-    # Only its author may edit a comment: that of a bot stays as the bot wrote it.
+    # Only its author may edit a comment, so a bot's comment stays as the bot wrote it.
     with pytest.raises(Forbidden):
         world.undo("comment.updated")
     assert not may_be_undone("comment.updated", world.cast.smith.user_id, world.cast.ada.user_id)

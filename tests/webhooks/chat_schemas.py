@@ -1,4 +1,4 @@
-"""What each chat publishes of its messages, as JSON schemas."""
+"""The published message formats of each chat, as JSON schemas."""
 
 
 def text(length):
@@ -6,7 +6,7 @@ def text(length):
 
 
 def one_of_kind(kind, **properties):
-    """An object of this type with these properties and no other."""
+    """Return the schema of an object of this type with exactly these properties."""
     return {
         "type": "object",
         "required": ["type", *properties],
@@ -21,7 +21,7 @@ SLACK_LINK = one_of_kind("link", url=WEB, text=text(3000))
 SLACK_PARTS = {"type": "array", "minItems": 1, "items": {"anyOf": [SLACK_TEXT, SLACK_LINK]}}
 TEAMS_RUN = one_of_kind("TextRun", text=text(4000))
 TEAMS_RUN["properties"]["isSubtle"] = {"type": "boolean"}
-# What each chat publishes of its messages, as far as ours go.
+# The published message formats of each chat, limited to what our messages use.
 SCHEMAS = {
     # https://docs.slack.dev/reference/block-kit/blocks/rich-text-block
     "slack": {

@@ -26,7 +26,7 @@ def receiver(authority_directory):
 
 @pytest.fixture
 def trusting(app, receiver):
-    """The application with settings that let it reach the receiver."""
+    """The application, with settings that let it reach the receiver."""
     before = app.config["SETTINGS"]
     app.config["SETTINGS"] = replace(
         before, webhook_allowed_networks="127.0.0.0/8, ::1", webhook_ca_bundle=receiver.ca_file
@@ -43,7 +43,7 @@ def reach(trusting):
 
 @pytest.fixture
 def worker(trusting):
-    """A worker of this process, running."""
+    """A running worker of this process."""
     made = Worker(trusting)
     made.start()
     yield made
@@ -52,7 +52,7 @@ def worker(trusting):
 
 @pytest.fixture
 def subscribe(cast, receiver):
-    """A new webhook to the receiver."""
+    """Return a function that creates a webhook to the receiver."""
 
     def run(*event_types, url=None, **fields):
         given = {"url": url or receiver.url, "secret": SECRET, "event_types": [*event_types]}
@@ -63,7 +63,7 @@ def subscribe(cast, receiver):
 
 @pytest.fixture
 def all_done(app):
-    """Waits until nothing is left to be sent, now or later."""
+    """Return a function that waits until nothing is left to be sent, now or later."""
 
     def run():
         open_entries = select(OutboxEntry.id).where(OutboxEntry.finished_at.is_(None))
@@ -79,7 +79,7 @@ def all_done(app):
 
 @pytest.fixture
 def deliveries(cast):
-    """The delivery log of a webhook, oldest first."""
+    """Return a webhook's delivery log, oldest first."""
 
     def run(webhook, **query):
         found = ok(cast.ada.get(f"/webhooks/{webhook['id']}/deliveries", query_string=query))

@@ -1,4 +1,4 @@
-"""Where a delivery may connect to."""
+"""The addresses that a delivery may connect to."""
 
 import socket
 import ssl
@@ -71,7 +71,7 @@ def test_a_name_is_resolved_once_and_judged(reach, receiver, monkeypatch):
 
     def resolver(host, port, **_):
         asked.append(host)
-        # Public at first, inside when asked again: what rebinding does.
+        # Public at first, internal when resolved again: DNS rebinding.
         address = "93.184.216.34" if len(asked) == 1 else "127.0.0.1"
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
 
@@ -129,7 +129,7 @@ def test_redirects_are_not_followed(reach, receiver):
 
 
 class Raw:
-    """A receiver that speaks TLS and then does what it wants with the connection."""
+    """A receiver that speaks TLS and then handles the connection with ``behave``."""
 
     def __init__(self, directory, behave, *, tls=True):
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -193,7 +193,7 @@ def pours(raw, connection):
         pytest.param(stalls, True, None, id="never answers"),
         pytest.param(stalls, False, None, id="never ends the handshake"),
         pytest.param(drips_headers, True, None, id="never ends its headers"),
-        # Once the headers are there, the status line decides.
+        # Once the headers have arrived, the status line decides.
         pytest.param(drips_body, True, 200, id="drips a body"),
     ],
 )
@@ -239,7 +239,7 @@ def test_a_receiver_that_does_not_read_is_given_up(reach, authority_directory, m
 
 def test_a_peer_that_was_not_judged_gets_nothing(reach, receiver, monkeypatch):
     dial = connecting._dial
-    # Where a broken resolver library or a socket hook would lead.
+    # A broken resolver library or a socket hook could redirect like this.
     monkeypatch.setattr(connecting, "_dial", lambda _found, port: dial(["127.0.0.1"], port))
     monkeypatch.setattr(connecting, "_resolve_name", lambda *_: ["127.0.0.2"])
     outcome = send(attempt(receiver.url), reach)

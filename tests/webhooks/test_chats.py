@@ -1,4 +1,4 @@
-"""Messages to chats: each in the form that its chat publishes, with nothing in it but text."""
+"""Messages to chats: each in the chat's published format, containing nothing but text."""
 
 import html
 import re
@@ -33,12 +33,12 @@ HOSTILE = [
 
 def check(form, body):
     jsonschema_rs.validator_for(SCHEMAS[form]).validate(body)
-    # The smallest limit of all: a card of Teams.
+    # The strictest limit, that of a Teams card.
     assert len(orjson.dumps(body)) < 28_000
 
 
 def seen(form, body):
-    """The text that people see of what is not escaped by being apart from markup."""
+    """Return the visible text of formats that need escaping because text and markup are mixed."""
     match form:
         case "mattermost":
             return body["text"]
@@ -58,7 +58,7 @@ def test_what_people_wrote_is_text(form, written):
     body = content(form, told)
     check(form, body)
     shown = seen(form, body)
-    # No sign that makes a mention stands before a name.
+    # No character that makes a mention precedes a name.
     assert not re.search(r"@\w", shown) or form == "slack"
     match form:
         case "slack":
@@ -104,7 +104,7 @@ def test_credentials_are_left_out(form):
 
 @pytest.fixture
 def chat(receiver, subscribe):
-    """A new webhook to a chat."""
+    """Return a function that creates a webhook to a chat."""
 
     def run(form, *event_types, **fields):
         url = receiver.url.replace("/hook", ROOM) if form == "matrix" else receiver.url
@@ -171,7 +171,7 @@ def test_a_test_message(form, cast, trusting, receiver, chat):
 
 
 def test_every_event_has_a_message(app, cast, worker, receiver, chat, all_done):
-    """Whatever happens: also what concerns no ticket, page or project."""
+    """Including events without a ticket, page or project."""
     chat("slack", "*")
     ada = cast.ada
     page = ok(
@@ -221,7 +221,7 @@ def test_only_some_projects_are_told(cast, worker, receiver, subscribe, all_done
 
 
 def test_a_deleted_project_stays_listed(cast, receiver, subscribe):
-    """Its end must not turn a webhook of one project into one of all."""
+    """Deleting it must not turn a webhook of one project into one of all projects."""
     webhook = subscribe("ticket.*", project_ids=[cast.fenced_project])
     assert cast.ada.delete(f"/projects/{cast.fenced_project}").status_code == 204
     path = f"/webhooks/{webhook['id']}"

@@ -16,7 +16,7 @@ from tests.support.story import make_ticket, ok
 
 @pytest.fixture
 def run(trusting, cast):
-    """Run a command; its exit code and what it wrote."""
+    """Run a command; return its result."""
 
     def run(*args, group=("webhooks",)):
         return trusting.test_cli_runner().invoke(args=[*group, *args])
@@ -32,7 +32,7 @@ def test_what_is_due_is_delivered_without_a_server(run, cast, receiver, subscrib
     result = run("deliver-due")
     assert result.exit_code == 0, result.output
     assert "8 attempts succeeded, 0 failed." in result.output
-    # In their order, as the server does.
+    # In order, as the server sends them.
     titles = [one.body["payload"]["title"] for one in receiver.received]
     assert titles == [str(number) for number in range(8)]
     assert {row["status"] for row in deliveries(webhook)} == {"succeeded"}
@@ -103,7 +103,7 @@ def test_retrying_by_id_and_all_that_failed(run, cast, receiver, subscribe, deli
     result = run("retry", "--failed-of", webhook["id"], "--as", "bo", "--json")
     assert result.exit_code == 0
     made = [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
-    # The first arrived by now; the other two did not.
+    # The first has arrived by now; the other two had not.
     assert [one["status"] for one in made] == ["succeeded", "succeeded"]
     titles = [one.body["payload"]["title"] for one in receiver.received[-2:]]
     assert titles == ["1", "3"]

@@ -1,4 +1,4 @@
-"""From a change to the receiver: what is sent, when again, and what stands in the log."""
+"""From a change to the receiver: what is sent, when it is retried, and what is logged."""
 
 import time
 
@@ -15,7 +15,7 @@ from tests.support.story import events, make_ticket, ok, refused
 
 @pytest.fixture
 def quickly(monkeypatch):
-    """The schedule of retries, a hundred times as fast."""
+    """The retry schedule, a hundred times as fast."""
     monkeypatch.setattr(outbox, "BACKOFF_MS", (10, 50, 300))
 
 
@@ -266,7 +266,7 @@ def test_a_webhook_switched_off_or_deleted_gets_nothing_more(
     (row,) = deliveries(webhook)
     assert (row["status"], row["next_retry_at"]) == ("failed", None)
     assert row["error_message"] == "webhook was disabled"
-    # What a third has sent again was due after what the two had to send again.
+    # The third webhook's retry is due later than those of the first two would have been.
     third = subscribe("ticket.created")
     make_ticket(cast.ada, cast.open_project)
     receiver.wait_for(4)

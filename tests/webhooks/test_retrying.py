@@ -1,4 +1,4 @@
-"""Sending a delivery once more by hand."""
+"""Retrying a delivery by hand."""
 
 import threading
 
@@ -47,7 +47,7 @@ def test_a_retry_by_hand_takes_the_place_of_the_scheduled_one(
     (row,) = until(lambda: deliveries(webhook))
     again = ok(retry(cast, webhook, row), 201)
     assert (again["status"], again["attempt"], again["next_retry_at"]) == ("failed", 2, None)
-    # The retry of another event is due after the one that was scheduled.
+    # The retry of the other event is due later than the replaced one was.
     subscribe("wiki.created")
     ok(cast.ada.post("/wiki/pages", {"title": "Page"}), 201)
     came = receiver.wait_for(4)
@@ -68,7 +68,7 @@ def test_where_too_many_wait_the_scheduled_retry_stays(
     with retrying._slots:
         refused(retry(cast, webhook, row), 503, "server.unavailable")
     receiver.answer = 200
-    # Nobody has to do anything: it arrives as it would have.
+    # No action is needed: it arrives as scheduled.
     until(lambda: deliveries(webhook, status="succeeded"))
     assert len(receiver.received) == 2
 

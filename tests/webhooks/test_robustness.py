@@ -1,4 +1,4 @@
-"""What must not stop deliveries: a secret that cannot be opened, a name that never resolves."""
+"""Problems that must not stop deliveries: an unreadable secret, a name that never resolves."""
 
 import threading
 import time
@@ -45,7 +45,7 @@ def test_a_secret_that_cannot_be_opened_stops_no_other_webhook(
 
 
 def test_a_clock_that_was_set_back_puts_no_delivery_off(app, cast, subscribe, monkeypatch):
-    """Found by make torture: what was due before the step waited until the clock caught up."""
+    """Found by make torture: entries due before the step waited until the clock caught up."""
     subscribe("ticket.created")
     with monkeypatch.context() as ahead:
         ahead.setattr(outbox, "now_ms", lambda: now_ms() + HOUR_MS)
@@ -128,7 +128,7 @@ def test_a_stop_writes_down_what_it_cannot_wait_for(
     assert row["error_message"].startswith("interrupted")
     assert states(app) == ["pending"]
     over.set()
-    # What comes after all changes nothing.
+    # A late outcome changes nothing.
     senders[0].join(10)
     assert deliveries(webhook) == [row]
 
@@ -143,7 +143,7 @@ def test_an_attempt_is_lost_with_its_lease_and_counts_once(app, cast, subscribe,
     assert in_app(app, outbox.recover) == 1
     (row,) = deliveries(webhook)
     assert (row["id"], row["status"]) == (claimed.attempt.id, "retrying")
-    # The one who was thought dead comes back.
+    # The sender that was considered dead returns.
     assert not in_app(app, lambda: outbox.complete(claimed, DeliveryOutcome(200, 1)))
     assert deliveries(webhook) == [row]
 

@@ -1,4 +1,4 @@
-"""When the worker is told that there is something to send."""
+"""When the worker is notified that there is something to send."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Pages of the wiki are looked up by index, however many there are."""
+"""Wiki pages are looked up by index, however many there are."""
 
 from unittest import mock
 
@@ -12,7 +12,7 @@ from tests.support.plans import plan_of
 
 
 def test_the_links_of_a_text_are_looked_up_by_their_slugs(app, cast):
-    """Not among all pages of its project, which SQLite would read."""
+    """Not by reading all pages of the project, as SQLite would."""
     plans = []
 
     def run(connection, ready, given):

@@ -1,4 +1,4 @@
-"""What the answer to a save of a page says of its slug and its links."""
+"""What the response to saving a page says about its slug and links."""
 
 import pytest
 
@@ -41,7 +41,7 @@ def test_a_save_lists_the_links_that_are_broken(cast):
     path = f"/wiki/pages/{made['id']}"
     create(cast.ada, "A", project_id=cast.open_project)
     assert ok(cast.ada.patch(path, {"title": "All gates"}))["broken_links"] == ["b"]
-    # A page of another project is none.
+    # A page of another project does not count.
     create(cast.ada, "B", project_id=cast.fenced_project)
     assert ok(cast.ada.patch(path, {"body": "[[b]]"}))["broken_links"] == ["b"]
     assert "broken_links" not in ok(cast.ada.patch(path, {"body": "none"}))

@@ -1,4 +1,4 @@
-"""The sentence around a link, as the page that it leads to shows it."""
+"""The sentence around a link, as the linked page shows it."""
 
 import pytest
 
@@ -37,7 +37,7 @@ def test_a_long_sentence_is_cut_at_words():
     assert found.before.startswith("… word ")
     assert found.after.endswith(" more …")
     assert len(found.before) <= SIDE_LENGTH + 2 >= len(found.after)
-    # What was read of the body begins anywhere.
+    # An excerpt of the body can begin anywhere.
     assert sentence("f a word [[set-up]]", "set-up", is_cut=True).before == "… a word "
     assert sentence("f. A word [[set-up]]", "set-up", is_cut=True).before == "A word "
     assert sentence("no link", "set-up") is None

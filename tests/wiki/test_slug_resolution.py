@@ -1,4 +1,4 @@
-"""Which slugs are suggested for one that no page has."""
+"""The suggestions for a slug that no page has."""
 
 import pytest
 
@@ -58,7 +58,7 @@ def test_slugs_are_read_in_one_statement_without_the_texts(app, cast):
     missing = [(cast.open_project, "setup"), (None, "setup")]
     with app.app_context(), statements(app) as seen, reading():
         found = did_you_mean.suggestions(ada, missing)
-    # The project's own page stands before the global one of its slug.
+    # The project's own page takes precedence over the global one with the same slug.
     assert found == {
         (cast.open_project, "setup"): [(None, "setups"), (cast.open_project, "set-up")],
         (None, "setup"): [(None, "setups"), (None, "set-up")],
