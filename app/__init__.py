@@ -117,7 +117,7 @@ def _install_requests(app: Flask) -> None:
         took = time.perf_counter() - state.started
         if measuring.measurements is not None:
             rule, kind = request.url_rule, state.actor.kind.value
-            # Without a rule, the method too is whatever the client made up.
+            # Without a rule, the client may have invented the method too.
             method, route = (request.method, rule.rule) if rule else ("any", "none")
             measuring.measurements.request(method, route, response.status_code, kind, took)
         logs.info(
@@ -151,7 +151,7 @@ def _install_edges(app: Flask) -> None:
     @app.before_request
     def admit() -> None:
         request = current_request()
-        # An invalid key is refused also where there is no such address or method.
+        # An invalid key is refused even if the address or the method does not exist.
         if request.url_rule is None:
             check_credentials(request_authentication, "unrouted")
         elif request.blueprint in page_names:
@@ -168,7 +168,7 @@ def _install_edges(app: Flask) -> None:
     app.register_blueprint(openapi.blueprint(routes, settings, request_authentication))
     app.register_blueprint(health)
     if settings.metrics_token:
-        # Where nothing is measured, its library is not loaded.
+        # Load the library only if metrics are on.
         from app.metrics.endpoint import metrics  # noqa: PLC0415
 
         app.register_blueprint(metrics)

@@ -35,7 +35,7 @@ __all__ = ["ROOT", "VERSION", "Settings", "SettingsError"]
 
 def _cores() -> int:
     """The processor cores of this process, at most four."""
-    # Not every system has it.
+    # Not every system has sched_getaffinity.
     allowed = getattr(os, "sched_getaffinity", None)
     return min(len(allowed(0)) if allowed else os.cpu_count() or 1, 4)
 
@@ -223,7 +223,7 @@ class Settings:
         return settings
 
     def _close_files(self) -> None:
-        """Take permissions of other users away, which a restore may have left."""
+        """Remove the permissions of other users, which a restore may have added."""
         paths = [self.instance_dir / name for name in ("secret_key", "secret_key_previous")]
         if self.database_path is not None:
             paths += [Path(f"{self.database_path}{suffix}") for suffix in DATABASE_FILES]
@@ -231,7 +231,7 @@ class Settings:
             read.close_to_others(path)
 
     def _check_together(self) -> None:
-        """Check what involves more than one setting."""
+        """Check rules that involve more than one setting."""
         if self.docs_enabled and not all(importlib.util.find_spec(name) for name in RENDERERS):
             raise SettingsError(messages.DOCS_NEED_RENDERERS)
         if self.files_url and importlib.util.find_spec("boto3") is None:
@@ -266,10 +266,10 @@ class Settings:
 
     @property
     def incoming_dir(self) -> Path:
-        """For what is being received; in ``files_dir``, so that a file can be moved there."""
+        """The folder of files being received; in ``files_dir``, so that they can be moved there."""
         return self.files_dir / "incoming"
 
-    # Every request asks for this and the next.
+    # Every request reads this and the next property.
     @cached_property
     def own_address(self) -> OwnAddress:
         own = self.base_url if self.has_base_url else None

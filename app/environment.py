@@ -28,7 +28,7 @@ Environment = Mapping[str, str]
 
 POSTGRESQL = "postgresql+psycopg"
 MIN_SECRET_LENGTH = 32
-# A key of fewer different characters is not secret.
+# A key with fewer distinct characters is not secret.
 MIN_DISTINCT_CHARACTERS = 6
 
 _TRUE = frozenset({"true", "1", "yes", "on"})
@@ -193,7 +193,7 @@ def _split(value: str) -> SplitResult | None:
 
 @dataclass(frozen=True, slots=True)
 class MailServer:
-    """The server that takes mail, and how it is spoken to."""
+    """The mail server and how to connect to it."""
 
     host: str
     port: int
@@ -269,7 +269,7 @@ def database_url(environ: Environment, name: str, default: Path) -> str:
 
 def _postgresql(name: str, url: URL) -> str:
     if "@" in (url.host or ""):
-        # SQLAlchemy takes the rest of the password for the host, so the host is not shown.
+        # SQLAlchemy takes the rest of the password as the host, so do not show the host.
         raise SettingsError(messages.two_at_signs(name))
     if not url.database:
         raise SettingsError(messages.no_database_name(name))

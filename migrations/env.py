@@ -23,7 +23,7 @@ from app.database.session import Base, db
 from app.database.writer_lock import writer_lock
 
 log = logging.getLogger("docket.schema")
-# One line of ours is enough.
+# Docket logs its own line for a migration.
 logging.getLogger("alembic").setLevel(logging.WARNING)
 
 # How long a second starter waits for the first one's migration.
@@ -80,7 +80,7 @@ def _foreign_keys_off(connection: sa.Connection) -> Iterator[None]:
 
 
 def _check_foreign_keys(connection: sa.Connection) -> None:
-    """Refuse a result in which a SQLite row refers to nothing; PostgreSQL never lets it come up."""
+    """Reject a result with dangling references in SQLite; PostgreSQL never allows them."""
     if connection.dialect.name != "sqlite":
         return
     broken = connection.exec_driver_sql("PRAGMA foreign_key_check").fetchall()
@@ -90,7 +90,7 @@ def _check_foreign_keys(connection: sa.Connection) -> None:
 
 
 def _take_turn(connection: sa.Connection) -> None:
-    """Wait until no other starter migrates; on SQLite the writer lock has seen to it already."""
+    """Wait until no other starter migrates; on SQLite, the writer lock already ensures this."""
     if connection.dialect.name != "postgresql":
         return
     connection.exec_driver_sql("SET LOCAL statement_timeout = 0")

@@ -1,1 +1,1 @@
-"""Mail to people: an outbox, what letters look like, and sending them by SMTP."""
+"""Mail to people: an outbox, the form of letters, and sending by SMTP."""

@@ -1,4 +1,4 @@
-"""The outbox of mail, which is its log too."""
+"""The outbox of mail, which is also its log."""
 
 from enum import StrEnum
 
@@ -21,7 +21,7 @@ class MailKind(StrEnum):
 
 
 class MailState(StrEnum):
-    """Waiting until it is due, or how it ended; ``dropped`` had no reason to be sent any more."""
+    """Waiting until it is due, or how it ended; ``dropped``: the reason to send it is gone."""
 
     PENDING = "pending"
     SENT = "sent"
@@ -45,16 +45,16 @@ class Mail(Base):
     id: Mapped[str] = id_key()
     kind: Mapped[str] = mapped_column(short_text(16))
     address: Mapped[str] = mapped_column(short_text(254))
-    # Null where nobody has looked up yet whose the address is.
+    # Null until the owner of the address is looked up.
     user_id: Mapped[str | None] = mapped_column(Id, ForeignKey("users.id"))
-    # Of a link in the mail; the token follows from SECRET_KEY and the id.
+    # The hash of the token of a link in the mail; the token is derived from SECRET_KEY and the id.
     token_hash: Mapped[str | None] = mapped_column(short_text(64), unique=True)
-    # Of a notice: its ticket, and the span of the events.
+    # For a notice: its ticket, and the time span of its events.
     ticket_id: Mapped[str | None] = mapped_column(Id)
     since: Mapped[int | None] = mapped_column(Moment)
     until: Mapped[int | None] = mapped_column(Moment)
     state: Mapped[str] = mapped_column(short_text(16))
-    # Attempts made, one that is under way included.
+    # Attempts made, including one in progress.
     attempts: Mapped[int]
     due_at: Mapped[int] = mapped_column(Moment)
     error: Mapped[str | None] = mapped_column(Text)

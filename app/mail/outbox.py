@@ -1,7 +1,7 @@
-"""The outbox of mail: a claim counts an attempt and puts the mail off, so nobody else has it.
+"""The outbox of mail: a claim counts an attempt and postpones the mail for other processes.
 
-A process that dies leaves a mail that is due again after ``LEASE_MS``, with the same Message-ID.
-So each mail arrives at least once, or is ``failed`` after the last attempt.
+If a process dies, its mails are due again after ``LEASE_MS``, with the same Message-ID. So each
+mail arrives at least once, or is ``failed`` after the last attempt.
 """
 
 import base64
@@ -25,26 +25,26 @@ from app.mail.models import Mail, MailKind, MailState
 
 outbox_filled = AfterCommitSignal()
 
-# The delays after each failed attempt: two days in all.
+# The delay after each failed attempt: two days in total.
 BACKOFF_MS = (
     *(MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS, HOUR_MS, 3 * HOUR_MS),
     *(6 * HOUR_MS, 12 * HOUR_MS, 24 * HOUR_MS),
 )
 LAST_ATTEMPT = len(BACKOFF_MS) + 1
-# Longer than the batch of a claim takes (app/mail/smtp.py).
+# Longer than sending one claimed batch takes (app/mail/smtp.py).
 LEASE_MS = 10 * MINUTE_MS
-# A mail that is due later than any can be was put off before the clock was set back.
+# A mail due later than this was postponed before the clock was set back.
 MAX_DELAY_MS = BACKOFF_MS[-1]
 BATCH = 10
 ERROR_LENGTH = 300
-# Mails that a person waits for go first.
+# Mails that a person is waiting for go first.
 _NOTICES = (MailKind.NOTICE.value, MailKind.DIGEST.value)
 _PENDING = Mail.state == MailState.PENDING.value
 
 
 @dataclass(frozen=True, slots=True)
 class HeldMail:
-    """A mail to send, and the number of the attempt, which only its holder may end."""
+    """A claimed mail and the number of the attempt, which only the claimant may end."""
 
     mail_id: str
     attempt: int
@@ -56,9 +56,9 @@ class Outcome:
 
     error: str | None = None
     is_transient: bool = False
-    # Nothing was tried: the attempt does not count.
+    # Nothing was tried, so the attempt does not count.
     is_untried: bool = False
-    # There is no reason to send it any more.
+    # The reason to send it is gone.
     is_dropped: bool = False
 
 
@@ -77,10 +77,10 @@ def enqueue(
     until: int | None = None,
     has_token: bool = False,
 ) -> Mail | None:
-    """Put a mail into the outbox, in the current transaction; None where mail is off.
+    """Add a mail to the outbox in the current transaction; returns None if mail is off.
 
-    It replaces one of the same kind and address that nobody tried to send yet; one about a span of
-    events does not.
+    It replaces a mail of the same kind and address that has had no attempt, unless it is about a
+    span of events.
     """
     if not is_on():
         return None
@@ -112,14 +112,14 @@ def enqueue(
 
 
 def token_of(mail_id: str, *, secret_key: str | None = None) -> str:
-    """The token of the link in a mail: 256 bits that only SECRET_KEY tells, and no row holds."""
+    """The token of the link in a mail: 256 bits derived from SECRET_KEY; no row stores it."""
     key = secret_key if secret_key is not None else current_settings().secret_key
     digest = hmac.new(key.encode(), f"mail:{mail_id}".encode(), hashlib.sha256).digest()
     return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
 
 def stored_token(mail: Mail) -> str | None:
-    """The token whose hash the mail has; None where SECRET_KEY was changed twice since."""
+    """The token that matches the mail's hash; None if SECRET_KEY was replaced twice."""
     settings = current_settings()
     for key in (settings.secret_key, settings.secret_key_previous):
         token = token_of(mail.id, secret_key=key)
@@ -137,7 +137,7 @@ def _hashed(token: str) -> str:
 
 
 def count_since(kind: MailKind, user_id: str, moment: int) -> int:
-    """How many mails of this kind were put into the outbox for a person since then."""
+    """The number of mails of this kind put into the outbox for a person since ``moment``."""
     statement = select(func.count()).where(
         Mail.user_id == user_id, Mail.kind == kind, Mail.created_at >= moment
     )
@@ -145,7 +145,7 @@ def count_since(kind: MailKind, user_id: str, moment: int) -> int:
 
 
 def count_waiting(user_id: str) -> int:
-    """How many mails wait for a person."""
+    """The number of mails waiting for a person."""
     return session.scalar(select(func.count()).where(_PENDING, Mail.user_id == user_id)) or 0
 
 
@@ -173,7 +173,7 @@ def claim(limit: int = BATCH) -> list[HeldMail]:
 
 
 def finish(results: Sequence[tuple[HeldMail, Outcome]]) -> None:
-    """Note how attempts ended; needs a writing unit of work. Who lost a claim changes nothing."""
+    """Record how attempts ended; needs a writing unit of work. Ignores results of lost claims."""
     acquire(Lock.MAIL)
     for claimed, outcome in results:
         mail = session.get(Mail, claimed.mail_id)
@@ -200,14 +200,14 @@ def _finish(mail: Mail, outcome: Outcome) -> None:
 
 
 def has_due() -> bool:
-    """Whether a mail is due; only reads, so that an idle worker is cheap."""
+    """Whether a mail is due; read-only, so that an idle worker is cheap."""
     moment = now_ms()
     is_due = or_(Mail.due_at <= moment, Mail.due_at > moment + MAX_DELAY_MS)
     return session.scalar(select(Mail.id).where(_PENDING, is_due).limit(1)) is not None
 
 
 def depth() -> tuple[int, int]:
-    """How many mails wait, and for how many milliseconds the oldest has."""
+    """The number of waiting mails, and the age of the oldest in milliseconds."""
     oldest = func.min(Mail.created_at)
     count, first = session.execute(select(func.count(), oldest).where(_PENDING)).one()
     return count, max(0, now_ms() - first) if first else 0

@@ -1,4 +1,4 @@
-"""Sending by SMTP: verified TLS, and every step and the whole session in bounded time."""
+"""Sending by SMTP: verified TLS, with time limits for every step and the whole session."""
 
 import logging
 import smtplib
@@ -23,7 +23,7 @@ STEP_SECONDS = 30.0
 # Shorter than the lease of a claim.
 SESSION_SECONDS = 240.0
 UNTRIED = Outcome(is_untried=True)
-# The first that fits describes a failure.
+# The first match describes a failure.
 _KNOWN: tuple[tuple[type[Exception], str], ...] = (
     (smtplib.SMTPNotSupportedError, messages.NO_STARTTLS_OR_LOGIN),
     (ssl.SSLError, messages.TLS_REJECTED),
@@ -46,7 +46,7 @@ class Addressed:
 def send_all(
     mails: Sequence[Addressed], settings: Settings, ended: Callable[[HeldMail, Outcome], None]
 ) -> None:
-    """Send the mails in one session; ``ended`` is told of each at once. Failures are outcomes."""
+    """Send the mails in one session; report each to ``ended`` at once. Failures are outcomes."""
     server = mail_server(settings.smtp_url)
     if server is None or not mails:
         return
@@ -67,7 +67,7 @@ def send_all(
 
 
 def refusal(settings: Settings) -> str | None:
-    """Why the server would take no mail: connect, secure and log in, and send none; else None."""
+    """Why the server would take no mail, or None: connects, secures and logs in; sends nothing."""
     server = mail_server(settings.smtp_url)
     if server is None:
         return messages.SMTP_URL_MISSING
@@ -86,10 +86,10 @@ def refusal(settings: Settings) -> str | None:
 
 
 def _open(server: MailServer, settings: Settings, guard: Guard) -> smtplib.SMTP:
-    """A session, greeted, secured and logged in as SMTP_URL says."""
+    """Open a session: greeted, secured and logged in as SMTP_URL specifies."""
     hello = urlsplit(settings.base_url).hostname or "localhost"
     connected = socket.create_connection((server.host, server.port), CONNECT_SECONDS)
-    # From here on the guard can end every step, the first greeting included.
+    # From here on the guard can end every step, including the first greeting.
     guard.watch(connected)
     connected.settimeout(STEP_SECONDS)
     connection = smtplib.SMTP(local_hostname=hello, timeout=STEP_SECONDS)
@@ -118,14 +118,14 @@ def _start_tls(connection: smtplib.SMTP, connected: socket.socket, host: str) ->
     if code != 220:
         raise smtplib.SMTPResponseException(code, answer)
     _secure(connection, connected, host)
-    # What the server said before was not protected, so it is asked again (RFC 3207).
+    # The server's first answer was unprotected, so ask again (RFC 3207).
     connection.helo_resp = connection.ehlo_resp = None
     connection.esmtp_features = {}
     connection.does_esmtp = False
 
 
 def _secure(connection: smtplib.SMTP, connected: socket.socket, host: str) -> None:
-    """Speak TLS from here on; what was received in clear and not read yet is dropped."""
+    """Use TLS from here on; cleartext that was received but not read is dropped."""
     connection.file = None
     connection.sock = ssl.create_default_context().wrap_socket(connected, server_hostname=host)
 
@@ -155,7 +155,7 @@ def _send_each(
 
 
 def _failed(problem: Exception, guard: Guard, *, is_of_server: bool = False) -> Outcome:
-    """What to note of a failure; refusals of a mail or its recipient for good are not repeated."""
+    """The outcome of a failure; permanent refusals of a mail or its recipient are not retried."""
     if guard.has_fired or "timed out" in str(problem):
         return Outcome(messages.TOO_LONG, is_transient=True)
     refused = problem

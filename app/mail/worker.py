@@ -1,4 +1,4 @@
-"""The mail worker of a process: one thread, as all mail goes through one server."""
+"""The mail worker of a process: one thread, because all mail uses one server."""
 
 import logging
 import threading
@@ -17,15 +17,15 @@ from app.mail.smtp import UNTRIED, Addressed, send_all
 
 log = logging.getLogger(__name__)
 
-# Other processes fill the outbox without waking this one, and retries fall due.
+# Other processes fill the outbox without waking this worker, and retries become due.
 POLL_SECONDS = 5.0
-# How long a stop waits for the mail that is being sent.
+# How long ``stop`` waits for the mail that is being sent.
 STOP_SECONDS = 5.0
 DROPPED = Outcome(is_dropped=True)
 
 
 class MailWorker:
-    """Sends what is due until it is stopped."""
+    """Sends mails that are due until it is stopped."""
 
     def __init__(self, app: Flask) -> None:
         self._app = app
@@ -60,7 +60,7 @@ class MailWorker:
 
 
 def send_due(settings: Settings, is_stopping: Callable[[], bool] = lambda: False) -> int:
-    """Claim mails that are due and send them; how many. Opens its own units of work."""
+    """Claim and send the mails that are due; returns how many. Opens its own units of work."""
     with reading():
         if is_stopping() or not outbox.has_due():
             return 0
@@ -77,7 +77,7 @@ def send_due(settings: Settings, is_stopping: Callable[[], bool] = lambda: False
 
 
 def _compose(claimed: HeldMail, settings: Settings) -> Addressed | Outcome:
-    """The message of a mail, judged and written at this moment, or why there is none."""
+    """The message of a mail, checked and written now, or the outcome if there is none."""
     try:
         with reading():
             mail = session.get(Mail, claimed.mail_id)
@@ -94,7 +94,7 @@ def _compose(claimed: HeldMail, settings: Settings) -> Addressed | Outcome:
 
 
 def _end(claimed: HeldMail, outcome: Outcome) -> None:
-    """Note how an attempt ended; where that fails, the mail is due again after its lease."""
+    """Record how an attempt ended; if that fails, the mail is due again after its lease."""
     try:
         run_write(lambda: outbox.finish([(claimed, outcome)]))
     except Unavailable:

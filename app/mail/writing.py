@@ -1,4 +1,4 @@
-"""Letters, and the messages that are made of them (RFC 5322, in plain text and HTML)."""
+"""Letters, and the messages built from them (RFC 5322, in plain text and HTML)."""
 
 import re
 import unicodedata
@@ -17,17 +17,17 @@ from app.core.ids import created_ms
 from app.mail.models import Mail, MailKind
 
 SUBJECT_LENGTH = 200
-# What no text of a mail may contain.
+# Control characters and lone surrogates, which a mail must not contain.
 _CONTROL = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-# Long addresses stay whole: folding would encode them.
+# Do not fold long addresses: folding would encode them.
 _WHOLE = frozenset({"message-id", "in-reply-to", "references", "list-unsubscribe"})
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One thing that happened, when, and what was said."""
+    """One event: its sentence, its time and its quote."""
 
     text: str
     at: str = ""
@@ -51,18 +51,18 @@ class Letter:
     subject: str
     heading: str
     paragraphs: tuple[str, ...] = ()
-    # The text and the address of the button.
+    # The label and the address of the button.
     button: tuple[str, str] | None = None
     sections: tuple[Section, ...] = ()
-    # Why one gets it, in small print.
+    # Why the recipient gets it, in small print.
     reason: str = ""
     about: str = ""
     unsubscribe: str = ""
 
 
-# None where the mail has no reason to be sent any more. Needs a unit of work that reads.
+# Returns None if the reason to send the mail is gone. Needs a reading unit of work.
 Writer = Callable[[Mail], Letter | None]
-# Called in the unit of work that claims the mail; False where it is to be forgotten.
+# Called in the unit of work that claims the mail; returns False to discard the mail.
 Preparer = Callable[[Mail], bool]
 
 _writers: dict[str, tuple[Writer, Preparer | None]] = {}
@@ -74,7 +74,7 @@ def install(kind: MailKind, writer: Writer, preparer: Preparer | None = None) ->
 
 
 def prepare(mail: Mail) -> bool:
-    """Make what the mail needs before it is written; False where it is to be forgotten."""
+    """Create what the mail needs before it is written; returns False if it is to be discarded."""
     preparer = _writers[mail.kind][1]
     return preparer is None or preparer(mail)
 
@@ -107,7 +107,7 @@ def message(letter: Letter, mail_id: str, address: str, settings: Settings) -> b
     if letter.about:
         thread = f"<{letter.about}@{domain(settings)}>"
         made["In-Reply-To"] = made["References"] = thread
-    # No answers of machines (RFC 3834).
+    # Ask machines not to answer (RFC 3834).
     made["Auto-Submitted"] = "auto-generated"
     made["X-Auto-Response-Suppress"] = "All"
     if letter.unsubscribe:
@@ -129,7 +129,7 @@ def domain(settings: Settings) -> str:
 def one_line(text: str) -> str:
     """A header's text: one line without control characters, at most ``SUBJECT_LENGTH``.
 
-    What looks like an encoded word (RFC 2047) would be decoded, so it is taken apart.
+    Text that looks like an encoded word (RFC 2047) is split, or clients would decode it.
     """
     kept = "".join(
         " " if unicodedata.category(one) in ("Cc", "Cf", "Cs", "Zl", "Zp") else one for one in text

@@ -1,4 +1,4 @@
-"""Markdown: the links of a text and its HTML. Knows no domain and no database."""
+"""Markdown: the links of a text and its HTML. Independent of domains and the database."""
 
 from app.markdown.rendering import linked, mentions, render
 from app.markdown.source import parse

@@ -20,8 +20,8 @@ _TO_QUOTE = re.compile(r'[ "<>`\\]')
 def judged(raw: str) -> str | None:
     """The address as a link may have it, or None if it is refused.
 
-    Refused are invisible characters, ``https:host``, and ``//host`` in every spelling that browsers
-    accept, which only looks relative.
+    Refuses invisible characters, ``https:host``, and ``//host``, which only looks relative, in
+    every spelling that browsers accept.
     """
     address = raw.strip(" \t\n")
     if not address or _INVISIBLE.search(address):

@@ -1,4 +1,4 @@
-"""Limits on the processor time of reading and rendering: for each text, and for all of a request.
+"""Limits on the processor time of reading and rendering, for each text and for a whole request.
 
 A thread cannot be stopped from outside, so the steps of rendering check the time themselves.
 """
@@ -14,7 +14,7 @@ from app.http.current import current_request
 TEXT_SECONDS = 0.4
 REQUEST_SECONDS = 1.5
 
-# Where the WSGI environment keeps the seconds spent on texts of the request.
+# The key in the WSGI environment for the seconds spent on texts of the request.
 _SPENT = "docket.rendering_seconds"
 # The deadline of the current text, in processor time of this thread.
 _ends_at: ContextVar[float | None] = ContextVar("ends_at", default=None)
@@ -27,7 +27,7 @@ class TooSlow(Exception):
 class RenderBudget:
     """The time limit of one text, a context manager for each step. Entering can raise TooSlow."""
 
-    # Whether the limit is that of the text alone, not what the request has left.
+    # Whether the limit is that of the text, not the time that the request has left.
     is_its_own = False
 
     def __init__(self) -> None:

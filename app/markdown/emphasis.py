@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from app.markdown.budget import check
 
-# Deeper emphasis is shown as typed: browsers and sanitisers take quadratic time for it.
+# Deeper emphasis is shown as typed: browsers and sanitizers take quadratic time for it.
 MAX_DEPTH = 12
 # Pairs in one paragraph; further runs are shown as typed. Bleach takes quadratic time for many
 # adjacent elements, and no real text comes near.
@@ -26,7 +26,7 @@ class _Run:
     length: int
     can_open: bool
     can_close: bool
-    # Characters that are not part of a pair.
+    # Characters that are not yet part of a pair.
     left: int
     # Pairs that begin (innermost last) and end (innermost first) here: number and tag.
     opens: list[tuple[int, str]] = field(default_factory=list)

@@ -37,9 +37,9 @@ class _Clock(BlockProcessor):
 
 
 def blocks(source: str, profile: Profile) -> Element:
-    """The tree of blocks that the Markdown library finds; raises whatever it raises."""
+    """The tree of blocks that the Markdown library finds; raises what the library raises."""
     parsers: dict[Profile, Markdown] = _here.__dict__.setdefault("parsers", {})
-    # Removed while it works: after an exception its state is unusable.
+    # Removed while in use: after an exception its state is unusable.
     parser = parsers.pop(profile, None) or _parser(profile)
     parser.parser.parseDocument(source.split("\n"))
     parser.reset()
@@ -60,7 +60,7 @@ def _parser(profile: Profile) -> Markdown:
 
 
 def shaped(html: str) -> str:
-    """The HTML with only inline tags, which both profiles share; raises whatever bleach raises."""
+    """The HTML with only inline tags, which both profiles share; raises what bleach raises."""
     cleaner: Cleaner | None = _here.__dict__.get("cleaner")
     if cleaner is None:
         cleaner = Cleaner(tags=INLINE, attributes=_keeps, protocols=SCHEMES, strip=True)
@@ -78,7 +78,7 @@ def _keeps(tag: str, name: str, value: str) -> bool:
 
 
 def cleaned(html: str, profile: Profile) -> str:
-    """The HTML that nh3 leaves, the final sanitising; raises whatever nh3 raises."""
+    """The HTML that nh3 leaves, the final sanitizing; raises what nh3 raises."""
     allowed = ALLOWED[profile]
     return nh3.clean(
         html,

@@ -1,4 +1,4 @@
-"""What rendered texts say of tasks, and of links that lead nowhere."""
+"""The texts of tasks and of broken links in rendered texts."""
 
 DONE = "Done"
 TO_DO = "To do"

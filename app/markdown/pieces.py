@@ -35,9 +35,9 @@ class Piece:
     lines: list[str] = field(default_factory=list)
     # The prefix of further lines of a list item.
     inner: str = ""
-    # Of a heading.
+    # For a heading.
     level: int = 0
-    # Of code, as typed.
+    # For code; as typed.
     language: str = ""
 
 

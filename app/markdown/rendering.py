@@ -1,4 +1,4 @@
-"""``render``: from Markdown that people and bots wrote to HTML that is safe to show."""
+"""``render``: turns Markdown that people and bots wrote into HTML that is safe to show."""
 
 import hashlib
 import re
@@ -226,7 +226,7 @@ def linked(text: str) -> Links:
 
 
 def mentions(text: str, username: str) -> bool:
-    """Whether a rendered text shows a mention of this user; cached, and true if time is over."""
+    """Whether a rendered text mentions this user; cached, and true if time is over."""
     key = _key(text.encode("utf-8", "surrogatepass"), Profile.FULL.encode())
     try:
         return username in _links(key, text, Profile.FULL, RenderBudget())[0].users

@@ -64,7 +64,7 @@ SAFE_LENGTH = 65_536
 MAX_LENGTH = 262_144
 MAX_PARTS = 24_000
 
-# What the library takes for a block at the start of a line.
+# A line that starts with this would be a block to the library.
 _BLOCK_START = re.compile(r"[#>]|[-+*](?=\s|$)|[0-9]+[.)](?=\s|$)")
 _FENCES = re.compile(r"^[ \t]*+(`{3,}+(?=[^`\n]*$)|~{3,}+)", re.MULTILINE)
 

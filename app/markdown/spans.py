@@ -37,7 +37,7 @@ MENTION = (
     r"(?:\\?\|(?P<shown>[^\[\]\n]{1,300}+))?\]\])"
     # Not inside a word, a path or a longer number; emphasis around it is allowed.
     rf"|(?P<bare>(?<![^\W_])(?<![^\W_]_)(?<![-./\\@#&=%+]){KEY}(?![^\W_]|_[^\W_]|-|\.[0-9]))"
-    # The whole name, not in the middle of a word: inbox/mentions.py reads it so, too.
+    # The whole name, not in the middle of a word: inbox/mentions.py reads it the same way.
     r"|(?P<user>(?<![\w@])@[A-Za-z0-9](?:[\w-]|\.(?=\w)){1,63}(?![\w-]|\.\w))"
 )
 URL = r"(?P<url>(?<![^\W_])https?://[^\s<>|`]++)"

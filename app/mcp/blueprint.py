@@ -97,7 +97,7 @@ def _respond(config: EndpointConfig, request: Request, token: str) -> Response:
         raise ProtocolError(INVALID_REQUEST, error.message, status=413) from error
     parsed = _parse(request, raw)
     message = parsed.message
-    # A malformed tool call is logged like any other, so it takes the same way.
+    # A malformed tool call is logged like any other, so it is handled the same way.
     if message is not None and message.method == TOOLS_CALL and message.wants_answer:
         return _call_tool(config, token, message, parsed, settings)
     return _call_method(config, token, parsed)
@@ -105,7 +105,7 @@ def _respond(config: EndpointConfig, request: Request, token: str) -> Response:
 
 @dataclass(frozen=True, slots=True)
 class ParsedRequest:
-    """What a POST holds, as far as it could be parsed, and what is wrong with it."""
+    """The content of a POST, as far as it could be parsed, and what is wrong with it."""
 
     message: Message | None = None
     is_modern: bool = False
@@ -120,7 +120,7 @@ def _parse(request: Request, raw: bytes) -> ParsedRequest:
         message = parse(raw)
         return ParsedRequest(message, is_modern(request.headers, message))
     except ProtocolError as error:
-        # Legacy versions have none of the rules that a parsed message can break here.
+        # A parsed message can only break rules of modern versions here.
         return ParsedRequest(message, message is not None, error)
 
 
@@ -166,7 +166,7 @@ def _call_method(config: EndpointConfig, token: str, parsed: ParsedRequest) -> R
 
 
 def _authenticate(config: EndpointConfig, token: str) -> Actor:
-    """Resolve the bot. Records InvalidCredentials and raises it; REST's error handler answers."""
+    """Resolve the bot. Records and raises InvalidCredentials; REST's error handler responds."""
     try:
         with reading():
             actor = current_g().actor = config.resolve(token)

@@ -24,7 +24,7 @@ INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
-# Of legacy versions alone; modern ones forbid it.
+# In legacy versions only; modern ones forbid it.
 RESOURCE_NOT_FOUND = -32002
 HEADER_MISMATCH = -32020
 UNSUPPORTED_VERSION = -32022
@@ -139,7 +139,7 @@ def result(request_id: RequestId, content: dict[str, Any]) -> dict[str, Any]:
 
 
 def tool_result(structured: dict[str, Any], *, is_error: bool = False) -> dict[str, Any]:
-    """The result of a tool call, as text and structured; it is serialized once for both."""
+    """The result of a tool call, as text and structured; serialized once for both."""
     serialized = orjson.dumps(structured)
     return {
         "content": [{"type": "text", "text": serialized.decode()}],
@@ -149,7 +149,7 @@ def tool_result(structured: dict[str, Any], *, is_error: bool = False) -> dict[s
 
 
 def refusal(error: DomainError, parameters: Iterable[Parameter]) -> dict[str, Any]:
-    """The structured form of a refusal: fields under the tool's names, and what to do about it."""
+    """The structured form of a refusal: fields under the tool's names, and how to resolve it."""
     message, details = error.message, dict(error.details or {})
     if isinstance(error, RequestInvalid):
         message = " ".join(f"{problem['loc'][-1]}: {problem['msg']}" for problem in error.errors)
@@ -179,9 +179,9 @@ def _advice(error: DomainError) -> str:
 def rows(
     envelope: dict[str, Any], *, with_body: bool = False, may_be_empty: Sequence[str] | None = None
 ) -> dict[str, Any]:
-    """A list's envelope, its rows without empty fields and, unless ``with_body``, long texts.
+    """A list's envelope; removes empty fields of its rows and, unless ``with_body``, long texts.
 
-    Only the fields in ``may_be_empty`` are looked at, where it is given. Changes the rows.
+    If ``may_be_empty`` is given, only its fields are checked. Changes the rows.
     """
     for row in envelope["data"]:
         for name in list(row) if may_be_empty is None else may_be_empty:
@@ -194,9 +194,9 @@ def rows(
 
 
 def is_modern(headers: Headers, message: Message) -> bool:
-    """Whether the message uses a modern version; raises ProtocolError where it is malformed.
+    """Whether the message uses a modern version; raises ProtocolError if it is malformed.
 
-    The first check that fails decides the answer.
+    The first check that fails determines the error.
     """
     version = headers.get(VERSION_HEADER)
     meta = message.params.get(META)
@@ -220,7 +220,7 @@ def is_modern(headers: Headers, message: Message) -> bool:
 
 
 def _check_headers(headers: Headers, message: Message, version: str) -> None:
-    """Proxies may route by the headers, so these must repeat what the body says."""
+    """Check that the headers repeat what the body says: proxies may route by them."""
     expected = {VERSION_HEADER: version, "Mcp-Method": message.method}
     member = _NAME_MEMBERS.get(message.method)
     name = message.params.get(member) if member is not None else None
@@ -272,6 +272,6 @@ def modern_result(
     meta = {SERVER_KEY: {"name": server["name"], "version": server["version"]}}
     complete = {"resultType": "complete", **content, META: meta}
     if ttl_ms is not None:
-        # The address holds a token, so no shared cache may keep the answer.
+        # The address holds a token, so no shared cache may keep the response.
         complete |= {"ttlMs": ttl_ms, "cacheScope": "private"}
     return complete

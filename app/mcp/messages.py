@@ -1,4 +1,4 @@
-"""What the endpoint for bots says of requests that it cannot answer."""
+"""Messages for requests that the endpoint for bots cannot answer."""
 
 # Requests
 ORIGIN_NOT_ALLOWED = "This origin is not allowed."

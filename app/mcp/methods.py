@@ -39,16 +39,16 @@ log = logging.getLogger(__name__)
 
 MAX_LISTED_RESOURCES = 500
 RESOURCES_SHOWN = 50
-# Of the cursors of ``resources/list``.
+# The kind of the cursors of ``resources/list``.
 CURSOR_KIND = "resource"
 RESOURCE_READ = "bot.resource_read"
 URI_LENGTH = 512
 CLIENT_REQUEST_ID_LENGTH = 128
 MARKDOWN = "text/markdown"
 CAPABILITIES: dict[str, Any] = {"tools": {}, "resources": {}, "prompts": {}}
-# The most characters of an argument of a prompt.
+# The maximum length of an argument of a prompt.
 PROMPT_LENGTH = 4_000
-# How long clients may keep an answer that stays the same while the server runs.
+# How long clients may cache an answer that stays the same while the server runs.
 CONSTANT_TTL_MS = 300_000
 
 
@@ -91,7 +91,7 @@ def method_of(message: Message, *, is_modern: bool) -> Method:
 
 
 def initialize(call: MethodCall) -> dict[str, Any]:
-    """The handshake of legacy versions; no session is kept."""
+    """The handshake of legacy versions; it creates no session."""
     requested = call.message.params.get("protocolVersion")
     if not isinstance(requested, str):
         raise ProtocolError(INVALID_PARAMS, messages.VERSION_NOT_A_STRING, status=200)
@@ -123,7 +123,7 @@ def list_tools(call: MethodCall) -> dict[str, Any]:
 
 
 def _refuse_cursor(call: MethodCall) -> None:
-    """These lists have one page, so they never gave out a cursor."""
+    """Refuse any cursor: these lists have one page, so the server never issues one."""
     if call.message.params.get("cursor") is not None:
         raise _wrong_cursor(call)
 
@@ -253,20 +253,20 @@ class Invocation:
 
     config: EndpointConfig
     token: str
-    # Empty where the name that was sent is not a string.
+    # Empty if the name that was sent is not a string.
     name: str
     arguments: dict[str, Any]
     idempotency_ttl_hours: int
-    # What is wrong with the call before its tool is looked up.
+    # An error that was found before the tool is looked up.
     problem: ProtocolError | None = None
     meta: Any = None
     actor: Actor = ANONYMOUS
-    # The full answer, once there is one.
+    # The full answer; empty until the tool has returned.
     answer: dict[str, Any] = field(default_factory=dict)
     log_writes: LogWrites = field(default_factory=list)
 
     def run(self) -> dict[str, Any]:
-        """Call the tool and log it; a refusal of the domain is a result too.
+        """Call the tool and log the call; a refusal by the domain is also a result.
 
         Raises InvalidCredentials, Unavailable, and ProtocolError for a malformed call or an unknown
         tool.
@@ -289,7 +289,7 @@ class Invocation:
             message = error.message
             raise
         except (InvalidCredentials, Unavailable, NewsAwaited):
-            # Nothing to log: without an actor, in an outage, or as the call runs again.
+            # Log nothing: there is no actor, the database is down, or the call will run again.
             self.actor = ANONYMOUS
             raise
         except DomainError as error:
@@ -321,7 +321,7 @@ class Invocation:
                 status=status,
                 message=message,
                 took=took,
-                # A call that failed showed nothing.
+                # A failed call has shown nothing.
                 log_writes=self.log_writes if status == tool_log.OK else (),
                 noted=noted,
                 ticket_id=self.config.catalog.ticket_of(self.actor, self.arguments, about),
@@ -383,7 +383,7 @@ class Invocation:
         return content
 
     def _answer(self, tool: Tool, call: ToolCall) -> dict[str, Any]:
-        """What the tool answers, with the ids of the events that ``undo`` takes."""
+        """The tool's answer, with the ids of the events that ``undo`` accepts."""
         if not tool.writes:
             return tool.view(call)
         with audit.collecting() as events:

@@ -1,11 +1,11 @@
-"""The parameters of tools: one record documents a parameter and says how its value is read.
+"""The parameters of tools: one record documents a parameter and defines how its value is read.
 
-The published schemas hold plain single types only: several clients refuse the whole list of tools
+The published schemas have plain single types only: several clients refuse the whole list of tools
 for ``anyOf`` or a union with null. A field is cleared through ``clear_fields`` or by a plain null.
 
-Values are coerced where that is exact, as clients send ``"50"`` for 50, ``"true"`` for true and
-lists as JSON text. Anything else is refused by name, and so is an unknown argument: a write that
-drops a value and reports success is worse than a refusal.
+Values are coerced if that is exact, as clients send ``"50"`` for 50, ``"true"`` for true and lists
+as JSON text. Anything else is refused by name, and so is an unknown argument: a write that drops a
+value and reports success is worse than a refusal.
 """
 
 import re
@@ -32,7 +32,7 @@ class ParameterKind(StrEnum):
     """The type of a value."""
 
     TEXT = "text"
-    # A title or search words: where it is required, an empty string counts as blank, not absent.
+    # A title or search words: if required, an empty string counts as blank, not absent.
     LINE = "line"
     # Text that is kept as sent; an empty string counts.
     BODY = "body"
@@ -76,7 +76,7 @@ class Parameter:
     description: str
     kind: ParameterKind
     required: bool = False
-    # Published as required; without it, the tool itself says what is wrong.
+    # Published as required; if it is missing, the tool itself reports the error.
     expected: bool = False
     choices: tuple[str, ...] = ()
     minimum: int | None = None
@@ -88,9 +88,9 @@ class Parameter:
     alias: str | None = None
     # Accepted, but not published.
     hidden: bool = False
-    # Of the objects in a list.
+    # The fields of the objects in a list.
     fields: tuple["Parameter", ...] = ()
-    # The name that a text stands for, such as that of an address.
+    # Converts a text, such as an address, to the name that it means.
     meaning: Callable[[str], str] = str
 
     @property
@@ -144,7 +144,7 @@ INCLUDE_BODY = flag("include_body", "Add the texts.")
 IDEMPOTENCY_KEY = text("idempotency_key", "Makes repeats safe.")
 # Echoed and never stored, as in REST. Hidden, as few agents need it.
 CLIENT_REQUEST_ID = text("client_request_id", "Echoed in the result.", hidden=True)
-# What tools take that create something which must not exist twice.
+# The parameters of tools that create something which must not be created twice.
 CREATE_ONCE = (IDEMPOTENCY_KEY, CLIENT_REQUEST_ID)
 IF_MATCH = text("if_match", "The etag you read.", alias="expected_etag")
 EDITS = edits("edits", "Instead of body; each find occurs once.")
@@ -168,7 +168,7 @@ def _object_schema(parameters: Iterable[Parameter]) -> dict[str, Any]:
 
 
 class _InvalidArgument(Exception):
-    """A value does not fit: a sentence for the agent, and the stable word of the problem."""
+    """A value does not fit: a sentence for the agent, and the stable code of the problem."""
 
     def __init__(self, text: str, kind: str = "invalid_type") -> None:
         super().__init__(text)
@@ -220,7 +220,7 @@ def load(
 
 
 def _was_sent(parameter: Parameter, sent: Mapping[str, Any]) -> bool:
-    """Whether it was sent with a value; a wrong value has its own problem."""
+    """Whether it was sent with a value; a wrong value is a separate problem."""
     value = sent.get(parameter.name, sent.get(parameter.alias or ""))
     return value not in (None, "")
 
@@ -234,7 +234,7 @@ def _missing(name: str) -> Details:
 
 
 def raise_missing(name: str) -> None:
-    """Raise RequestInvalid for an argument that only some calls can do without."""
+    """Raise RequestInvalid for an argument that only some calls can omit."""
     raise RequestInvalid([_missing(name)])
 
 
@@ -324,7 +324,7 @@ def _list(value: Any) -> list[Any]:
 
 
 def _texts(value: Any) -> list[str]:
-    # A single string stands for a list of one.
+    # A single string means a list of one.
     items = [value] if isinstance(value, str) and not value.startswith("[") else _list(value)
     if not all(isinstance(item, str) for item in items):
         raise _InvalidArgument(messages.NOT_STRINGS)
@@ -342,7 +342,7 @@ def _edits(value: Any) -> list[dict[str, str]]:
 
 
 def _objects(parameter: Parameter, value: Any) -> list[dict[str, Any]]:
-    """The arguments of each object; raises RequestInvalid with the place of each problem."""
+    """The arguments of each object; raises RequestInvalid with the location of each problem."""
     read: list[dict[str, Any]] = []
     problems: list[Details] = []
     for number, item in enumerate(_list(value)):
@@ -375,7 +375,7 @@ def _day(value: Any) -> str:
 
 
 def _moment(value: Any) -> int:
-    """Milliseconds since the epoch; a date is its first moment in UTC."""
+    """Milliseconds since the epoch; a date is its first millisecond in UTC."""
     try:
         day = f"{value}T00:00:00Z" if isinstance(value, str) and len(value) == 10 else value
         moment = datetime.fromisoformat(_text(day))

@@ -20,18 +20,18 @@ from app.database.session import reading
 from app.mcp import tool_log
 from app.mcp.parameters import Parameter, choice, input_schema
 
-# What every tool takes; published by the tools that list it among their parameters.
+# Accepted by every tool; published by the tools that list it among their parameters.
 LEAN, FULL = "lean", "full"
 DETAIL = choice("detail", (LEAN, FULL), "full: all fields and ids.")
 
 
-# What is written with the row or event that logs a call: reads write nothing themselves.
+# Writes that go with the row or event that logs a call: reads write nothing themselves.
 LogWrites = list[Callable[[], object]]
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One call as a tool sees it: the actor and the arguments that were sent, already read."""
+    """One call as a tool sees it: the actor and the parsed arguments."""
 
     actor: Actor
     arguments: Mapping[str, Any]
@@ -49,7 +49,7 @@ class ToolCall:
 
 
 View = Callable[[ToolCall], dict[str, Any]]
-# Makes an answer shorter: takes the call, the answer, and what makes its lean form.
+# Shortens an answer: takes the call, the answer, and a function that makes its lean form.
 Shortener = Callable[[ToolCall, dict[str, Any], Callable[[], dict[str, Any]]], dict[str, Any]]
 
 
@@ -88,13 +88,13 @@ class Tool:
     view: View
     parameters: tuple[Parameter, ...] = ()
     hints: Hints = READS
-    # Arguments that an agent may expect here, and the tool that takes them.
+    # Arguments that an agent may expect here, and the tool that accepts them.
     elsewhere: Mapping[str, str] = field(default_factory=dict)
-    # The first word of the types of events that ``undo`` takes: the answer names those it caused.
+    # The first word of the event types that ``undo`` accepts: the answer names those it caused.
     events_of: str = ""
-    # What its lean answer leaves out beside what all do; writes have a default of their own.
+    # What its lean answer leaves out beyond the common rules; writes have their own default.
     shorten: Shortener | None = None
-    # What a write answers besides, read once it is committed: takes the actor and its answer.
+    # More content for a write's answer, read after the commit: takes the actor and the answer.
     after_commit: Callable[[Actor, Mapping[str, Any]], dict[str, Any]] | None = None
 
     @property
@@ -154,13 +154,13 @@ class Resource:
     id: str
 
 
-# What a resource is, unless it says otherwise.
+# The type of a resource, unless it sets another.
 MARKDOWN = "text/markdown"
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceContent:
-    """What a resource holds: a text, or bytes in base64."""
+    """The content of a resource: a text, or bytes in base64."""
 
     media_type: str
     text: str = ""
@@ -178,13 +178,13 @@ class ResourceKind:
 
     prefix: str
     template: dict[str, str]
-    # The most recently updated resources, at most this many.
+    # The most recently updated resources, at most as many as the second argument.
     newest: Callable[[Actor, int], list[Resource]]
     # The resources that are listed before all others.
     first: Callable[[Actor], list[Resource]]
     # Takes the address without the prefix; raises NotFound, Gone or InvalidField.
     read: Callable[[Actor, str, LogWrites], str | ResourceContent]
-    # Where it is read.
+    # The lane in which it is read.
     lane: Lane = Lane.LOOP
 
 
@@ -196,7 +196,7 @@ class Prompt:
     title: str
     description: str
     arguments: tuple[tuple[str, str, bool], ...]
-    # The text for an actor, in a unit of work; raises NotFound for what it does not see.
+    # The text for an actor, in a unit of work; raises NotFound for what the actor cannot see.
     render: Callable[[Actor, dict[str, str]], str]
 
     @property
@@ -249,7 +249,7 @@ class Catalog:
         self, tool: Tool, actor: Actor, content: Mapping[str, Any], *, is_full: bool
     ) -> dict[str, Any]:
         """What ``tool.after_commit`` adds to an answer, in a unit of work of its own."""
-        # The write stands even if nothing can be read.
+        # The write is committed, even if nothing can be read.
         with suppress(DomainError, SQLAlchemyError), reading():
             more = tool.after_commit(actor, content) if tool.after_commit is not None else {}
             return more if is_full else self.lean(tool, ToolCall(actor, {}), more)
@@ -261,13 +261,13 @@ class Catalog:
         """See ``TicketOf``; None without an answer. Opens a unit of work of its own."""
         if answer is None:
             return None
-        # The call is over, so nothing of this may fail it.
+        # The call is over, so no failure here may fail it.
         with suppress(DomainError, SQLAlchemyError), reading():
             return self._ticket_of(actor, arguments, answer)
         return None
 
     def lane(self, uri: str) -> Lane:
-        """Where this resource is read."""
+        """The lane in which this resource is read."""
         lanes = (kind.lane for kind in self.kinds if uri.startswith(kind.prefix))
         return max(lanes, default=Lane.LOOP)
 
@@ -282,8 +282,8 @@ class Catalog:
     def resources(self, actor: Actor, limit: int, after: Cursor | None) -> list[Resource]:
         """The resources that an actor can see, in a unit of work: the latest change first.
 
-        There are ``limit`` in all, among them those that are listed before all others. ``after`` is
-        the last of the page before: what stays unchanged is neither skipped nor repeated.
+        Returns ``limit`` in total, including those that are listed before all others. ``after`` is
+        the last of the previous page: unchanged resources are neither skipped nor repeated.
         """
         first = [one for kind in self.kinds for one in kind.first(actor)]
         uris = {one.uri for one in first}

@@ -1,7 +1,7 @@
-"""The tool log: for each call of a tool one row, and the event that points at it.
+"""The tool log: for each tool call one row, and the event that points to it.
 
-Both are written after the call and before its answer is sent, in a transaction of their own, which
-concurrent calls share. A call stands even if its log cannot be written; ``audit.orphaned`` says so.
+Both are written after the call and before its answer is sent, in a separate transaction, which
+concurrent calls share. If the log cannot be written, the call stands; ``audit.orphaned`` says so.
 """
 
 import re
@@ -35,17 +35,17 @@ REFUSED_STATUSES = {
     UNSUPPORTED_VERSION: "unsupported_version",
 }
 
-# One call of a model uses far less; what is more is not what a client meant.
+# One call of a model uses far less; more than this is a client's error.
 MAX_TOKENS = 1_000_000_000
 MAX_COST_USD = 10_000
-# The form of the W3C, version 00; ids of zeros are not valid.
+# The W3C form, version 00; ids of zeros are not valid.
 _TRACEPARENT = re.compile(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
 
 _INSERT = Prepared(insert(cast("Table", ToolInvocation.__table__)))
 
 
 def _adding(condition: str, key: str) -> Prepared:
-    """Add what a call used to the row of its bot, or to that of its bot and ticket."""
+    """Add what a call used to the row of its bot, or of its bot and ticket."""
     sums = ", ".join(
         f"{name} = bot_usage.{name} + excluded.{name}"
         for name in ("calls", "input_tokens", "output_tokens", "cost_micros")
@@ -66,9 +66,9 @@ _ADD_TO_TICKET = _adding("ticket_id IS NOT NULL", "ticket_id, bot_user_id")
 
 @dataclass(frozen=True, slots=True)
 class Annotations:
-    """What a client sends about a call in ``_meta``.
+    """The data that a client sends about a call in ``_meta``.
 
-    The protocol has clients send there what they like, so what is not valid is ignored.
+    The protocol lets clients send anything there, so invalid values are ignored.
     """
 
     traceparent: str | None = None
@@ -99,7 +99,7 @@ def _usage(sent: Any) -> dict[str, int | float] | None:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is kept of a call; any thread can write it."""
+    """The log data of a call; any thread can write it."""
 
     actor: Actor
     tool_name: str
@@ -108,7 +108,7 @@ class Entry:
     message: str | None
     duration_ms: int
     request_id: str | None
-    # What else is written with the row.
+    # Further writes that go with the row.
     log_writes: tuple[Callable[[], object], ...] = ()
     annotations: Annotations = field(default_factory=Annotations)
     # The ticket that the call was about.
@@ -127,7 +127,7 @@ def entry(
     noted: Annotations | None = None,
     ticket_id: str | None = None,
 ) -> Entry:
-    """What is kept of a call in the current request, without secrets.
+    """The log data of a call in the current request, without secrets.
 
     ``status`` is ``ok`` or the error's code; ``took`` is in seconds.
     """
@@ -182,7 +182,7 @@ def write(logged: Entry) -> None:
 
 
 def _add_up(logged: Entry, usage: Mapping[str, int | float]) -> None:
-    """Add to the sums of the bot and, if it was about one, to those of the ticket."""
+    """Add to the totals of the bot and, if the call was about a ticket, of the ticket."""
     used = {
         "bot_user_id": logged.actor.id,
         "input_tokens": usage["input_tokens"],
@@ -209,7 +209,7 @@ def _size(value: Any) -> int:
 
 
 def _clean(value: Any) -> Any:
-    """Remove our tokens, and the NUL that PostgreSQL's JSON cannot hold."""
+    """Remove Docket's tokens, and NUL, which PostgreSQL's JSON cannot hold."""
     if isinstance(value, str):
         return scrub(value.replace("\x00", "�"))
     if isinstance(value, list):

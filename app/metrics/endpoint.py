@@ -1,4 +1,4 @@
-"""``GET /metrics``: for whoever presents METRICS_TOKEN, what the workers count and what waits."""
+"""``GET /metrics``: the workers' counts and the queues, for clients that present METRICS_TOKEN."""
 
 import hmac
 from collections.abc import Iterator
@@ -59,7 +59,7 @@ def _check(header: str | None, token: str) -> None:
 
 
 class _Gauges(Collector):
-    """What the database says at this moment, the same on every server."""
+    """Current values from the database, the same on every server."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -86,7 +86,7 @@ def _of_database() -> Iterator[Metric]:
         waiting, waited_ms = mail.depth()
         size = session.scalar(text(_size_of_database())) or 0
     counts = {state: count for state, count, _ in entries}
-    # An id holds the time at which the entry was written (core/ids.py).
+    # An id contains the time at which the entry was written (core/ids.py).
     now = now_ms()
     age = max(0, now - min((created_ms(first) for _, _, first in entries), default=now)) / 1000
     yield _gauge(

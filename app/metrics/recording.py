@@ -1,9 +1,9 @@
 """Counters and histograms of all worker processes, in files that they share.
 
-Each worker has files of its own in a folder of INSTANCE_DIR, named after its number. A worker that
-dies leaves its files to its replacement, so counts go on and the files stay few. The server
-empties the folder when it starts. Labels have few values: routes are rules of the URL map, and what
-a client makes up is counted as ``other``.
+Each worker has its own files in a folder of INSTANCE_DIR, named after its number. The replacement
+of a dead worker continues its files, so counts go on and the files stay few. The server empties the
+folder when it starts. Labels have few values: routes are rules of the URL map, and anything that a
+client invents is counted as ``other``.
 """
 
 import logging
@@ -24,10 +24,10 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from app.core import measuring
 from app.core.measuring import UnitOfWork
 
-# Where the library looks for the folder.
+# The environment variable in which the library looks for the folder.
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 OTHER = "other"
-# Between two flushes of a worker, and the most measurements that wait for one.
+# The time between two flushes of a worker, and the most measurements that wait for one.
 FLUSH_SECONDS = 0.5
 MAX_QUEUE_LENGTH = 100_000
 
@@ -39,15 +39,15 @@ DELIVERY_SECONDS = (0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
 
 class _Worker:
-    """The name of this process in the names of its files."""
+    """The name of this process in its file names."""
 
     name = "parent"
 
 
 class Recorder:
-    """Takes measurements; safe in all threads. Create one after FOLDER is set.
+    """Takes measurements; thread-safe. Create one after FOLDER is set.
 
-    A request only queues them. ``flush`` counts them, which a thread of each worker calls.
+    A request only queues them. ``flush``, which a thread of each worker calls, counts them.
     """
 
     def __init__(self, tools: frozenset[str]) -> None:
@@ -102,7 +102,7 @@ class Recorder:
             buckets=REQUEST_SECONDS,
             registry=None,
         )
-        # The library looks a label up under a lock; the values here are few.
+        # The library looks labels up under a lock; there are few values, so cache them.
         self._requests_of = cache(self._requests.labels)
         self._request_seconds_of = cache(self._request_seconds.labels)
         self._database_seconds_of = cache(self._database_seconds.labels)
@@ -115,7 +115,7 @@ class Recorder:
                 count(*measured)
 
     def forget(self) -> None:
-        """Drop what is queued: a forked worker has what its parent counts."""
+        """Drop the queue: a forked worker inherits measurements that its parent counts."""
         self._queue.clear()
 
     def request(self, method: str, route: str, status: int, actor: str, took: float) -> None:
@@ -146,20 +146,20 @@ class Recorder:
 
 
 def start(folder: Path, tools: Iterable[str]) -> None:
-    """In the parent, before workers start: empty the folder and measure from now on."""
+    """In the parent, before workers start: empty the folder and start measuring."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=0o700)
     _measure(folder, tools)
 
 
 def flush() -> None:
-    """Count in this process what its requests have measured."""
+    """Count the measurements of this process's requests."""
     if isinstance(measuring.measurements, Recorder):
         measuring.measurements.flush()
 
 
 def enter_worker(number: int, folder: Path, tools: Iterable[str]) -> None:
-    """In a worker, once: count in the files of its number from now on."""
+    """In a worker, once: from here on, count in the files of its number."""
     _Worker.name = f"worker{number}"
     if measuring.measurements is None:
         # The worker was spawned, not forked.
@@ -188,7 +188,7 @@ def _measure(folder: Path, tools: Iterable[str]) -> None:
 
 
 def registry(folder: Path) -> CollectorRegistry:
-    """What all workers have counted in this folder."""
+    """The counts of all workers in this folder."""
     collected = CollectorRegistry()
     if folder.is_dir():
         MultiProcessCollector(collected, str(folder))  # type: ignore[no-untyped-call]

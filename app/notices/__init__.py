@@ -1,1 +1,1 @@
-"""Notices: what a person's inbox holds, by mail, as often as each person chooses."""
+"""Notices: a person's inbox by mail, as often as each person chooses."""

@@ -1,4 +1,4 @@
-"""REST endpoints of one's own choice of notices; humans only."""
+"""REST endpoints of a person's own notice settings; humans only."""
 
 from app.core.errors import InvalidField
 from app.notices import service

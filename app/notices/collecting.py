@@ -1,6 +1,6 @@
-"""Which notices are due. Every process looks; a compare-and-set decides who puts them down.
+"""Finds due notices. Every process looks; a compare-and-set decides which process stores them.
 
-A row of the outbox names a span of events. What they say is judged and written when it is sent.
+A row of the outbox names a time span of events. The text is checked and written when it is sent.
 """
 
 from collections.abc import Callable
@@ -22,22 +22,22 @@ from app.mail.models import Mail, MailKind
 from app.notices.service import Frequency, NoticeChoice, next_morning
 
 UNREAD_MS = 10 * MINUTE_MS
-# Younger events wait for transactions that are under way.
+# Younger events wait for transactions in progress.
 COMMIT_WAIT_MS = 5_000
-# The oldest that a mail tells, as after a long stop of the server.
+# The oldest events in a mail, for example after a long stop of the server.
 OLDEST_MS = 7 * DAY_MS
-# What a mail tells where the last look had a clock that was ahead.
+# The span of a mail if the clock was ahead at the last look.
 CLOCK_SET_BACK_MS = DAY_MS
-# Of more tickets at once, one mail tells together.
+# More tickets at once go into one digest.
 MAX_MAILS = 10
-# For one person.
+# The most waiting mails of one person.
 MAX_WAITING_MAILS = 30
-# People considered in one look.
+# The most people considered in one look.
 PEOPLE = 500
 
 
 def collect(may_go_on: Callable[[], bool] = lambda: True) -> int:
-    """Put the notices that are due into the outbox; how many. Opens its own units of work."""
+    """Put due notices into the outbox; returns how many. Opens its own units of work."""
     moment = now_ms()
     with reading():
         due = _due(moment)
@@ -50,7 +50,7 @@ def collect(may_go_on: Callable[[], bool] = lambda: True) -> int:
 
 
 def _due(moment: int) -> list[AnyRow]:
-    """The people with news of a time that was not considered yet."""
+    """The people with news from a time that was not considered yet."""
     latest = moment - UNREAD_MS
     statement = (
         select(NoticeChoice, User.id, User.username, User.email)
@@ -70,7 +70,7 @@ def _due(moment: int) -> list[AnyRow]:
     )
     if newest is None:
         return list(daily)
-    # Nobody is looked at for whom nothing happened.
+    # Skip people for whom nothing happened.
     has_news = or_(NoticeChoice.noticed_until < newest, clock_was_ahead)
     prompt = session.execute(
         statement.where(NoticeChoice.frequency == Frequency.MESSAGES, has_news)
@@ -89,11 +89,11 @@ def _collect(row: AnyRow, moment: int) -> int:
     actor = human_actor(User(id=row.id, username=row.username))
     with reading():
         if outbox.count_waiting(row.id) >= MAX_WAITING_MAILS:
-            # The mail server is down; nothing is lost, as nothing is considered yet.
+            # The mail server is down; nothing is lost, because nothing is marked as considered.
             return 0
         news = inbox.news(actor, limit=MAX_MAILS, cursor=None, after=id_at(since + 1), until=until)
         mailed = _mailed_until(actor, [one.ticket.ticket_id for one in news.data], moment)
-        # What a mail told already is among the news of the next look.
+        # Skip news that an earlier mail already contained.
         fresh = [
             one.ticket.ticket_id
             for one in news.data
@@ -108,7 +108,7 @@ def _collect(row: AnyRow, moment: int) -> int:
 
 
 def _mailed_until(actor: Actor, ticket_ids: list[str], moment: int) -> dict[str, int]:
-    """Up to when mails have told of these tickets, save those of a clock that was ahead."""
+    """The time up to which mails covered each ticket, ignoring mails of a clock that was ahead."""
     rows = session.execute(
         select(Mail.ticket_id, func.max(Mail.until))
         .where(Mail.user_id == actor.id, Mail.ticket_id.in_(ticket_ids), Mail.until <= moment)
@@ -124,7 +124,7 @@ def _put(
     until: int,
     moment: int,
 ) -> int:
-    """Note that events were considered and write the mails, unless another process did."""
+    """Mark events as considered and enqueue the mails, unless another process did."""
     claimed = session.execute(
         update(NoticeChoice)
         .where(
@@ -139,7 +139,7 @@ def _put(
     if claimed is None:
         return 0
     for kind, ticket_id, since in mails:
-        # A mail about a ticket tells what happened meanwhile too.
+        # A mail about a ticket also covers what happened in the meantime.
         end = moment - COMMIT_WAIT_MS if kind is MailKind.NOTICE else until
         outbox.enqueue(kind, address, choice.user_id, ticket_id=ticket_id, since=since, until=end)
     return len(mails)

@@ -1,4 +1,4 @@
-"""What notices say, as the inbox says it, judged when they are sent."""
+"""The texts of notices, worded as in the inbox and checked when they are sent."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ MAX_TICKETS = 25
 
 
 def install() -> None:
-    """Have notices written here."""
+    """Register the writers of notices."""
     writing.install(MailKind.NOTICE, _notice)
     writing.install(MailKind.DIGEST, _digest)
 
@@ -71,7 +71,7 @@ def _digest(mail: Mail) -> Letter | None:
 
 
 def _subscriber(mail: Mail) -> User | None:
-    """Whom the mail is for, if they still want it there."""
+    """The recipient of the mail, if they still want it at this address."""
     user = person_of(mail)
     if user is None or user.email_confirmed_at is None:
         return None
@@ -80,7 +80,7 @@ def _subscriber(mail: Mail) -> User | None:
 
 
 def _news(user: User, mail: Mail) -> tuple[list[TicketNews], bool]:
-    """What of the span is unread, not muted and visible now, and whether there is more."""
+    """The unread, unmuted and visible news of the span, and whether there is more."""
     found = inbox.news(
         _actor(user),
         limit=MAX_TICKETS,
@@ -120,7 +120,7 @@ def _sections(user: User, news: list[TicketNews]) -> tuple[Section, ...]:
         Section(
             f"{one.ticket.display_id} {one.ticket.title}",
             f"{settings.base_url}/tickets/{one.ticket.display_id}",
-            # Oldest first, as one reads.
+            # Oldest first, in reading order.
             tuple(line(event) for event in reversed(one.events)),
             one.more,
         )

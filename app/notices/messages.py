@@ -1,4 +1,4 @@
-"""What notices say, and the words of their mails."""
+"""Texts of notices and of their mails."""
 
 SELECT_HOW_OFTEN = "Select how often you get email."
 ENTER_A_TIME_ZONE = "Enter a time zone such as Europe/Berlin."

@@ -1,4 +1,4 @@
-"""The pages of notices: one's choice, and ending them from a mail (RFC 8058)."""
+"""The pages of notices: a person's settings, and unsubscribing from a mail (RFC 8058)."""
 
 from flask import Blueprint, Response, request
 

@@ -1,4 +1,4 @@
-"""The verbs of notices: choosing how often they come, and ending them without a login."""
+"""The verbs of notices: choosing how often they come, and unsubscribing without a login."""
 
 import base64
 import hashlib
@@ -47,9 +47,9 @@ class NoticeChoice(Base):
 
     user_id: Mapped[str] = mapped_column(Id, ForeignKey("users.id"), primary_key=True)
     frequency: Mapped[str] = mapped_column(short_text(16))
-    # The IANA name of the time zone whose morning the daily mail comes in.
+    # The IANA name of the time zone; the daily mail is sent in its morning.
     zone: Mapped[str] = mapped_column(short_text(64))
-    # Events up to then were considered.
+    # Events up to this time were considered.
     noticed_until: Mapped[int] = mapped_column(Moment)
     # When the next daily mail is due.
     due_at: Mapped[int] = mapped_column(Moment)
@@ -64,7 +64,7 @@ def choice_of(actor: Actor) -> tuple[str, str]:
 
 @operation(Access.HUMAN)
 def choose(actor: Actor, *, frequency: str | None = None, zone: str | None = None) -> None:
-    """Choose how often notices come; raises InvalidField. What happened before sends none."""
+    """Choose how often notices come; raises InvalidField. Earlier events send none."""
     chosen = choice_of(actor)
     frequency = chosen[0] if frequency is None else frequency
     zone = chosen[1] if zone is None else zone
@@ -99,14 +99,14 @@ def _zone(name: str) -> str:
 def _known(name: str) -> ZoneInfo | None:
     try:
         return ZoneInfo(name)
-    # Names are looked up as files, so a folder is an OSError.
+    # Names are looked up as files, so the name of a folder raises OSError.
     except (ZoneInfoNotFoundError, ValueError, OSError):
         return None
 
 
 def next_morning(moment: int, zone: str) -> int:
     """The next ``MORNING`` of a time zone after ``moment``, in milliseconds."""
-    # A host without a zone database, or with an older one, takes UTC.
+    # A host without this zone, or without any zone database, uses UTC.
     known: tzinfo = (_known(zone) if zone != UTC_NAME else None) or UTC
     now = datetime.fromtimestamp(moment / 1000, UTC).astimezone(known)
     morning = now.replace(hour=MORNING, minute=0, second=0, microsecond=0)
@@ -118,7 +118,7 @@ def next_morning(moment: int, zone: str) -> int:
 
 
 def unsubscribe_token(user: User) -> str:
-    """What ends the notices of this person, as long as the address stays the same."""
+    """The token that unsubscribes this person, valid until the email address changes."""
     return user.id + _mark(user, current_settings().secret_key)
 
 
@@ -130,7 +130,7 @@ def _mark(user: User, secret_key: str) -> str:
 
 @operation(Access.PUBLIC)
 def subscriber(actor: Actor, token: str) -> User:
-    """Whose notices this token ends; raises NotFound."""
+    """The person whom this token unsubscribes; raises NotFound."""
     identifier = as_uuid(token[:_ID_LENGTH])
     user = session.get(User, identifier) if identifier is not None else None
     settings, mark = current_settings(), token[_ID_LENGTH:].encode()
@@ -146,7 +146,7 @@ def subscriber(actor: Actor, token: str) -> User:
 
 @operation(Access.PUBLIC)
 def unsubscribe(actor: Actor, token: str) -> None:
-    """End the notices of whoever the token belongs to; raises NotFound."""
+    """Unsubscribe the person to whom the token belongs; raises NotFound."""
     user = subscriber(actor, token)
     row = session.get(NoticeChoice, user.id)
     if row is not None:

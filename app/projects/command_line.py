@@ -20,7 +20,7 @@ WITHOUT_WEBHOOKS = click.option(
 def acting_human(username: str | None) -> Actor:
     """The human that a command acts as: the named one, else the only one.
 
-    Raises ClickException where there is none, or where several exist and none is named.
+    Raises ClickException if there is none, or if several exist and none is named.
     """
     statement = select(User).where(User.type == UserType.HUMAN.value, User.is_active)
     if username is not None:

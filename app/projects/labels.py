@@ -19,10 +19,10 @@ from app.projects import loaders, messages, ticket_rows
 from app.projects.builders import label_json
 from app.projects.models import Label
 
-# Of a label that comes over REST without one.
+# The color of a label that is created through REST without one.
 DEFAULT_COLOR = "#64748b"
 PALETTE = ("#d1242f", "#bc4c00", "#9a6700", "#1a7f37", "#0b7f8e", "#0969da", "#8250df", "#bf3989")
-# In the event of a deletion: as many as one undo can change.
+# The most tickets in the event of a deletion: as many as one undo can change.
 MAX_NAMED_TICKETS = UNDONE_AT_ONCE
 # A statement takes all of them as parameters.
 MAX_LABELS_PER_TICKET = 1000
@@ -53,7 +53,7 @@ _IDS = Prepared(
 
 
 def ids_in_body(project_id: str, label_ids: Sequence[str], field: str = "label_ids") -> list[str]:
-    """As ``named_in_body``, for verbs that need no more than the ids."""
+    """Like ``named_in_body``, for verbs that need only the ids."""
     unique, canonical = _named(label_ids, field)
     rows = _IDS.all(label_ids=canonical, project_id=project_id) if canonical else []
     _check_found({row.id for row in rows}, unique, field)
@@ -61,7 +61,7 @@ def ids_in_body(project_id: str, label_ids: Sequence[str], field: str = "label_i
 
 
 def _named(label_ids: Sequence[str], field: str) -> tuple[list[str], list[str]]:
-    """Each once, and those that can be ids."""
+    """Each id once, and those of them that have the form of an id."""
     unique = text.unique(label_ids)
     if len(unique) > MAX_LABELS_PER_TICKET:
         raise InvalidField(field, "too_many", messages.too_many_labels(MAX_LABELS_PER_TICKET))
@@ -99,7 +99,7 @@ def list_labels(actor: Actor, project_id: str, *, limit: int, cursor: str | None
 
 
 def color_of(name: str) -> str:
-    """The color of a label that was given none: the same in every project."""
+    """The default color of a label: the same in every project."""
     return PALETTE[zlib.crc32(text.name_key(name).encode()) % len(PALETTE)]
 
 
@@ -120,7 +120,7 @@ def create_label(actor: Actor, project_id: str, *, name: str, color: str | None 
 
 
 def named(actor: Actor, project_id: str, name: str) -> Label:
-    """The label of this name, created if there is none; raises InvalidField."""
+    """The label with this name, created if it does not exist; raises InvalidField."""
     key = text.name_key(text.line(name, "name"))
     found = session.scalars(
         select(Label).where(Label.project_id == project_id, Label.name_key == key)
@@ -149,13 +149,13 @@ def update_label(actor: Actor, /, project_id: str, label_id: str, **fields: Any)
 
 @operation(Access.HUMAN)
 def delete_label(actor: Actor, project_id: str, label_id: str) -> bool:
-    """Delete a label, also from its tickets; returns whether the event names all of those.
+    """Delete a label, also from its tickets; returns whether the event names all of them.
 
-    Only then the deletion can be undone.
+    Only then can the deletion be undone.
     """
     project = loaders.writable(actor, project_id)
     label = loaders.part_of(Label, project, label_id, "label")
-    # Waits for transactions that give the label to a ticket, and blocks new ones.
+    # Wait for transactions that give the label to a ticket, and block new ones.
     lock_label(label)
     ticket_rows.touch_labelled(label.id)
     carried = ticket_rows.labelled(label.id, MAX_NAMED_TICKETS + 1)

@@ -20,7 +20,7 @@ from app.database.session import AnyRow, Prepared, by_id, session
 from app.projects import messages
 from app.projects.models import Label, Project, WorkflowState
 
-# In a list of a bot or webhook.
+# The most projects in the list of a bot or webhook.
 MAX_PROJECTS = 500
 
 Part = TypeVar("Part", WorkflowState, Label)
@@ -43,7 +43,7 @@ class SeenProject:
     bot_creation_limit: int = 0
 
 
-# What a statement selects to make one.
+# The columns that a statement selects to build one.
 SEEN = tuple(Project.__table__.c[field.name] for field in fields(SeenProject))
 _PROJECTS = select(*SEEN)
 _OF_ID = _PROJECTS.where(Project.id == bindparam("project_id"))
@@ -90,8 +90,8 @@ def writable(
 ) -> SeenProject:
     """The project of an id or key, if the actor may write in it; ``lock`` locks its row.
 
-    A project that this unit of work has read is not read again. Raises NotFound, OutsideAllowlist
-    or Gone.
+    A project that this unit of work has already read is not read again. Raises NotFound,
+    OutsideAllowlist or Gone.
     """
     if isinstance(reference, SeenProject):
         project: SeenProject | None = reference
@@ -129,7 +129,7 @@ _FIRST_STATE = Prepared(
 
 
 def first_state(project_id: str) -> AnyRow:
-    """The id and category of the state that new tickets start in."""
+    """The id and category of the state in which new tickets start."""
     row: AnyRow = _FIRST_STATE.all(project_id=project_id)[0]
     return row
 
@@ -145,7 +145,7 @@ _STATES = Prepared(
 def states_of_move(
     project_id: str, before_id: str | None, state_id: str, field: str = "state_id"
 ) -> tuple[AnyRow | None, AnyRow]:
-    """The state of an id, and as ``state_in_body`` the one that is named, in one statement."""
+    """The state with this id, and the one that ``state_in_body`` would find, in one statement."""
     after_id = as_uuid(state_id)
     rows = _STATES.all(ids=[one for one in (before_id, after_id) if one is not None])
     found = {row.id: row for row in rows}
@@ -163,7 +163,7 @@ def state_in_body(project_id: str, state_id: str, field: str = "state_id") -> An
 def check_name_free(
     model: type[Part], project: SeenProject, name: str, noun: str, *, but: str | None = None
 ) -> None:
-    """Raise Conflict ``duplicate_key`` where another part has this name, in any case."""
+    """Raise Conflict ``duplicate_key`` if another part has this name, in any case."""
     taken = session.scalar(
         select(model.id).where(
             model.project_id == project.id, model.name_key == text.name_key(name)
@@ -179,7 +179,7 @@ def name_in_use(noun: str, name: str) -> str:
 
 
 def listed_projects(project_ids: list[str], *, already: Sequence[str] = ()) -> list[str]:
-    """The projects of a list, each once; raises InvalidField where one does not exist.
+    """The projects of a list, each once; raises InvalidField if one does not exist.
 
     A deleted project counts as missing unless it is ``already`` listed: a list keeps those, as a
     deletion must not empty it.

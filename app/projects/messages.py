@@ -1,4 +1,4 @@
-"""What projects, their states and their labels say to people and to clients of the API."""
+"""Texts of projects, their states and their labels, for people and API clients."""
 
 
 def too_many_projects(limit: int) -> str:

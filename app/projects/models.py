@@ -26,14 +26,14 @@ class Project(Base):
     name: Mapped[str] = mapped_column(short_text())
     description: Mapped[str] = mapped_column(Text)
     owner_user_id: Mapped[str] = mapped_column(Id, ForeignKey("users.id"))
-    # The number of the newest ticket; create_ticket alone increments it, in one statement.
+    # The number of the newest ticket; only create_ticket increments it, in one statement.
     ticket_counter: Mapped[int] = mapped_column(default=0)
     created_at: Mapped[int] = mapped_column(Moment)
     updated_at: Mapped[int] = mapped_column(Moment)
     deleted_at: Mapped[int | None] = mapped_column(Moment)
-    # When tickets last got other ranks without being moved (app/tickets/rank.py).
+    # When tickets last got new ranks without being moved (app/tickets/rank.py).
     ranks_spread_at: Mapped[int | None] = mapped_column(Moment)
-    # Whether only people move tickets into a state of category done (tickets/sign_off.py).
+    # Whether only people may move tickets into a state of category done (tickets/sign_off.py).
     sign_off: Mapped[bool] = mapped_column(default=False, server_default=false())
     # Where bots leave tickets for people to sign off. No foreign key, as states name their project;
     # the state cannot be deleted while it is named here.
@@ -68,7 +68,7 @@ class WorkflowState(Base):
     category: Mapped[str] = mapped_column(short_text(16))
     created_at: Mapped[int] = mapped_column(Moment)
     updated_at: Mapped[int] = mapped_column(Moment)
-    # How many tickets it should hold at most; more are allowed, and shown.
+    # The recommended maximum of tickets; exceeding it is allowed, and shown.
     wip_limit: Mapped[int | None]
 
     __mapper_args__ = {"version_id_col": updated_at, "version_id_generator": False}

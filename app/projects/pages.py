@@ -29,7 +29,7 @@ from app.web.render import go, is_htmx, page, partial, with_toast, with_undo
 
 pages = Blueprint("projects_pages", __name__)
 
-# Projects that a page lists or a form offers.
+# The most projects that a page lists or a form offers.
 MAX_PROJECTS = 200
 # Up to this number, the menu of the header lists projects without a search field.
 AT_A_GLANCE = 6
@@ -133,7 +133,7 @@ def save_general(key: str) -> Response:
     project = project_of(key)
     form = load_form(ProjectPatch, keep_empty=True)
     if not form.data.get("sign_off") and project.review_state_id is None:
-        # The form suggests a review state before there is one.
+        # The form suggests a review state even if none is stored.
         form.data.pop("review_state_id", None)
     if submit(form, lambda person: service.update_project(person, project.id, **form.data)):
         return go(f"/projects/{key}/settings/general?saved")
@@ -176,7 +176,7 @@ def _show_general(
         project=project,
         owners=owners,
         review_states=review_states,
-        # The last one before done is where work usually waits.
+        # The last state before done is where work usually waits.
         review_state_id=project.review_state_id
         or ("" if project.sign_off else review_states[-1][0]),
         form=form,
@@ -188,7 +188,7 @@ def _show_general(
 
 @dataclass(frozen=True, slots=True)
 class EditedRow:
-    """The row that is edited, with what was sent of it, or the one that the focus returns to."""
+    """The row being edited, with the submitted values, or the row to which focus returns."""
 
     editing: str = ""
     back: str = ""
@@ -239,7 +239,7 @@ class PartSettings:
         *,
         undo_text: str = "",
     ) -> Response:
-        """Do the work and show the list again, with ``undo_text`` beside a way to undo the work."""
+        """Do the work and show the list again, with ``undo_text`` beside an undo button."""
         if submit(form, work) and not is_htmx():
             return go(self.address(project))
         if form.errors:
@@ -248,7 +248,7 @@ class PartSettings:
         return with_undo(shown, undo_text, self.address(project)) if undo_text else shown
 
     def list(self, key: str) -> Response:
-        """The rows as text, or with one to be edited."""
+        """The rows as text, one of them optionally as a form."""
         row = EditedRow(request.args.get("edit", ""), request.args.get("back", ""))
         return self.show(project_of(key), row=row)
 
@@ -260,7 +260,7 @@ class PartSettings:
     def save(self, key: str, part_id: str) -> Response:
         project = project_of(key)
         form = load_form(self.patch, keep_empty=True)
-        # A row has no room for messages, which stand above the list.
+        # A row has no room for messages, so they are shown above the list.
         form.shown = frozenset()
         refusals = [*form.errors.values()]
         form.errors = {"": refusals[0]} if refusals else {}

@@ -9,7 +9,7 @@ from app.database.session import session
 from app.projects.models import Project
 
 KEY = "SAMPLE"
-# The event of its creation holds this text, which identifies the project whatever its name is.
+# The project's creation event contains this text, which identifies it even after a rename.
 DESCRIPTION = (
     "A project to look around in: it explains Docket by example. Nothing here matters, so try"
     " everything; one button removes it."

@@ -18,7 +18,7 @@ from app.projects.builders import project_json
 from app.projects.loaders import SeenProject, target, visible, writable
 from app.projects.models import Project
 
-# Of tickets, comments and files of one bot in ten minutes.
+# The largest limit of tickets, comments and files of one bot in ten minutes.
 MAX_CREATION_LIMIT = 10_000
 KEY_PATTERN = re.compile(r"[A-Z][A-Z0-9]{1,9}")
 
@@ -123,7 +123,7 @@ def update_project(actor: Actor, /, project_id: str, **fields: Any) -> Project:
 
 @operation(Access.HUMAN)
 def delete_project(actor: Actor, project_id: str) -> None:
-    """Soft-delete a project; requests for its content are answered 410, its key stays reserved."""
+    """Soft-delete a project; requests for its content get 410, and its key stays reserved."""
     project = _lock_project(actor, project_id)
     touch(project)
     project.deleted_at = project.updated_at

@@ -28,10 +28,10 @@ SEEDED = (
     (messages.IN_REVIEW, StateCategory.ACTIVE),
     (messages.DONE, StateCategory.DONE),
 )
-# Tickets that a replaced state may hold: each move is an event, the deletion is one more, and one
-# undo covers UNDONE_AT_ONCE events.
+# The most tickets of a state that is replaced: each move is an event, the deletion is one more, and
+# one undo covers UNDONE_AT_ONCE events.
 MAX_MOVED_TICKETS = UNDONE_AT_ONCE - 1
-# Of tickets in one column.
+# The largest limit of tickets in one column.
 MAX_WIP_LIMIT = 999
 REVIEW = "review_state_id"
 
@@ -43,7 +43,7 @@ _OF_LIVE_PROJECTS = Prepared(
 
 
 def of_live_projects() -> Sequence[AnyRow]:
-    """The id, category and project of every state of the projects that are not deleted."""
+    """The id, category and project of every state of live projects."""
     return _OF_LIVE_PROJECTS.all()
 
 
@@ -184,7 +184,7 @@ def delete_state(actor: Actor, project_id: str, state_id: str) -> None:
     project = loaders.writable(actor, project_id, lock=True)
     state = loaders.part_of(WorkflowState, project, state_id, "workflow_state")
     _check_not_for_review(project, state)
-    # Waits for transactions that move tickets here, so that the count below includes them.
+    # Wait for transactions that move tickets here, so that the count below includes them.
     session.execute(select(WorkflowState.id).where(WorkflowState.id == state.id).with_for_update())
     in_use = ticket_rows.live_in_state(state.id)
     if in_use:

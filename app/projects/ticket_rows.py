@@ -1,4 +1,4 @@
-"""Queries on tickets for states and labels, whose package may not import that of tickets."""
+"""Queries on tickets for states and labels, whose package may not import the tickets package."""
 
 from typing import Any
 

@@ -1,1 +1,1 @@
-"""JSON over HTTP: routes, strict requests, errors and the OpenAPI document. It knows no domain."""
+"""JSON over HTTP: routes, strict requests, errors, the OpenAPI document. Independent of domains."""

@@ -1,4 +1,4 @@
-"""The named schemas of the OpenAPI document, made of marshmallow schemas and unions."""
+"""The named schemas of the OpenAPI document, built from marshmallow schemas and unions."""
 
 import inspect
 from typing import Any, cast
@@ -146,7 +146,7 @@ class Components:
             component["properties"][union.discriminator] = {"type": "string", "const": str(word)}
 
     def echo_in(self, schema: type[Schema]) -> None:
-        """Add ``client_request_id``, which ``dispatch`` puts into the answer of a create.
+        """Add ``client_request_id``, which ``dispatch`` puts into the response of a create.
 
         It is a property of the resource, so that clients need only one type for it.
         """
@@ -201,7 +201,7 @@ def _describe(component: Json, schema: type[Schema]) -> None:
     component.setdefault("description", inspect.cleandoc(schema.__doc__ or ""))
     component.update(getattr(schema, "refined", {}))
     if not issubclass(schema, StrictSchema):
-        # Answers may gain fields within v1; only requests are closed.
+        # Responses may gain fields within v1; only requests are closed.
         component.pop("additionalProperties", None)
 
 

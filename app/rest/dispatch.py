@@ -1,4 +1,4 @@
-"""From an HTTP request to an answer: the path of every REST endpoint.
+"""From an HTTP request to a response: the path of every REST endpoint.
 
 The order of checks: credentials, kind of actor, form, idempotency; then the verb checks existence,
 allowlist and the rules of the domain. One unit of work spans all of it, so the credential is
@@ -61,7 +61,7 @@ READY = Rendered(200, b'{"status":"ready","db":"ok","settings_loaded":true}\n')
 
 
 def dispatch(route: Route, authentication: Authentication, **path: str) -> Response:
-    """Answer one request for this route."""
+    """Respond to one request for this route."""
     settings, request, context = current_settings(), current_request(), current_g()
     _begin(authentication, route.operation_id)
     if route.access is not Access.PUBLIC and not authentication.presented(request):
@@ -101,7 +101,7 @@ def _begin(authentication: Authentication, operation_id: str) -> None:
 
 
 def check_credentials(authentication: Authentication, operation_id: str) -> None:
-    """Refuse a wrong API key at an address that is public.
+    """Refuse an invalid API key at a public address.
 
     A session is not looked up: an expired one counts as anonymous. Raises AmbiguousCredentials and
     InvalidCredentials.
@@ -120,7 +120,7 @@ def check_credentials(authentication: Authentication, operation_id: str) -> None
 
 @dataclass(slots=True)
 class Exchange:
-    """One request and its answer; ``run`` may repeat its work after a conflict of transactions."""
+    """One request and its response; ``run`` may repeat its work after a transaction conflict."""
 
     route: Route
     authentication: Authentication
@@ -129,22 +129,22 @@ class Exchange:
     path: dict[str, str]
     raw: bytes
     cookies: tuple[Cookie, ...] = ()
-    # Of a multipart form: its values, what stands for them in the fingerprint, and what the route
+    # For a multipart form: its values, their representation in the fingerprint, and what the route
     # prepared from the file.
     form: dict[str, Any] = field(default_factory=dict)
     form_fingerprint: Any = None
     prepared: Any = None
 
     def download(self) -> Download:
-        """What to send; the unit of work ends before it is sent."""
-        # Files can be on a slow disk, or on another server.
+        """The download; the unit of work ends before it is sent."""
+        # Files can be on a slow disk or on another server.
         require(Lane.LONG)
         with reading():
             answer = self.route.view(self._call())
         return cast("Download", answer.body)
 
     def _receive_file(self) -> Rendered:
-        """Take a multipart form, prepare its file, and do the work."""
+        """Receive a multipart form, prepare its file, and do the work."""
         require(Lane.LONG)
         with reading():
             self._call(is_whole=False)
@@ -218,7 +218,7 @@ class Exchange:
         )
 
     def _parsed(self) -> Any:
-        """The JSON of the body; ``{}`` where there is none. Raises RequestInvalid."""
+        """The JSON of the body; ``{}`` if there is none. Raises RequestInvalid."""
         if not self.raw:
             return {}
         if self.request.mimetype != "application/json":
@@ -290,7 +290,7 @@ def healthz() -> Response:
 def readyz() -> Response:
     """Readiness: the database answers and has the schema of this release."""
     revision = None
-    # Out of reach, or without tables.
+    # The database is unreachable or has no tables.
     with suppress(DatabaseError), reading():
         revision = session.scalar(sqlalchemy_text("SELECT version_num FROM alembic_version"))
     if revision != current_app.config["SCHEMA_REVISION"]:

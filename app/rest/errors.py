@@ -22,14 +22,14 @@ ErrorPage = Callable[[errors.DomainError], Response]
 
 
 def wants_page(request: Request) -> bool:
-    """Whether a browser asks for a page, so that errors are pages too."""
+    """Whether a browser requests a page, so that errors are pages too."""
     if request.path.startswith(("/api/", "/mcp/", "/healthz", "/readyz", "/metrics")):
         return False
     return "text/html" in request.headers.get("Accept", "") or "HX-Request" in request.headers
 
 
 def as_domain_error(error: HTTPException) -> errors.DomainError:
-    """The refusal that stands for an HTTP error of the framework."""
+    """The refusal that represents an HTTP error of the framework."""
     if isinstance(error, MethodNotAllowed):
         return errors.MethodNotAllowed(_documented(error.valid_methods or []))
     if error.code == 413:
@@ -40,10 +40,10 @@ def as_domain_error(error: HTTPException) -> errors.DomainError:
 
 
 def _documented(methods: Iterable[str]) -> list[str]:
-    """Those of the methods that the OpenAPI document has for the current address.
+    """The methods that the OpenAPI document has for the current address.
 
-    The document leaves HEAD out. Where several rules match the address, it is the one with the
-    fewest variables.
+    The document omits HEAD. If several rules match the address, it has the one with the fewest
+    variables.
     """
     adapter = current_app.create_url_adapter(request)
     if adapter is None:
@@ -62,7 +62,7 @@ class Internal(errors.DomainError):
 
 
 def install(app: Flask, page: ErrorPage) -> None:
-    """Register the error handlers; ``page`` shows a refusal to a person."""
+    """Register the error handlers; ``page`` renders a refusal for a person."""
 
     def answer(error: errors.DomainError) -> Response:
         return page(error) if wants_page(request) else error_response(error)

@@ -1,4 +1,4 @@
-"""Examples in the API document: fields carry their own, and those of bodies are composed here."""
+"""Examples in the API document: fields carry their own; those of bodies are composed here."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar

@@ -1,7 +1,7 @@
 """marshmallow fields and schemas that check the form of a request strictly.
 
-The form is: JSON type, required, unknown, enum, id and date. Lengths, patterns and rules of the
-domain belong to the verbs.
+The form is: JSON type, required, unknown, enum, id and date. Lengths, patterns and domain rules
+belong to the verbs.
 """
 
 import re
@@ -34,16 +34,16 @@ _MOMENT = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,9}))?"
     r"(?:([Zz])|([+\- ])([0-9]{2}):([0-9]{2}))"
 )
-# Nothing is older or newer, and all between can be shown.
+# All times are within this range, and every time in it can be shown.
 EARLIEST_MS = 0
 LATEST_MS = 253_402_300_799_999
-# A valid integer is shorter: every number of this many digits is out of range everywhere.
+# Valid integers are shorter: every number with this many digits is out of range.
 _DIGITS = 18
 MAX_ITEMS = 100_000
 
 
 class Problem(str):
-    """A message with the stable word that clients switch on."""
+    """A message with the stable code that clients switch on."""
 
     __slots__ = ("kind",)
     kind: str
@@ -59,7 +59,7 @@ def _invalid(text: str, kind: str = "invalid_type") -> ValidationError:
 
 
 class _Messages:
-    """The base of fields, for what marshmallow itself reports."""
+    """Base of fields: replaces the messages that marshmallow itself reports."""
 
     default_error_messages: dict[str, Any] = {
         "required": Problem(messages.REQUIRED, "missing"),
@@ -201,7 +201,7 @@ def _milliseconds(text: str, *, round_up: bool) -> int:
     seconds = (moment - EPOCH - offset) // timedelta(seconds=1)
     nanoseconds = int((fraction or "0").ljust(9, "0"))
     moment_ms = seconds * 1000 + (-(-nanoseconds // 10**6) if round_up else nanoseconds // 10**6)
-    # An offset, or rounding up, can lead beyond.
+    # An offset, or rounding up, can exceed the range.
     return min(max(moment_ms, EARLIEST_MS), LATEST_MS)
 
 
@@ -271,7 +271,7 @@ class DeletedPageQuery(PageQuery, DeletedQuery):
 
 @cache
 def instance(schema: type[Schema]) -> Schema:
-    """The only instance of a schema, as building one costs more than using it."""
+    """The single instance of a schema: building one costs more than using it."""
     return schema()
 
 
@@ -295,7 +295,7 @@ def _load(schema: type[Schema], data: Mapping[str, Any], location: str) -> dict[
     known = instance(schema)
     immutable = [field for field in getattr(known, "immutable", ()) if field in data]
     mutable = {key: value for key, value in data.items() if key not in immutable}
-    # Reports are limited, as a stranger could make each request expensive with unknown fields.
+    # Limit reports: with unknown fields, a stranger could make each request expensive.
     surplus = [key for key in mutable if key not in known.fields][RequestInvalid.MAX_ERRORS :]
     for key in surplus:
         del mutable[key]

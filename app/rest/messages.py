@@ -1,4 +1,4 @@
-"""What the API says of requests that do not have the form of an operation."""
+"""Messages for requests that do not have the form of an operation."""
 
 # Bodies and parameters
 NOT_AN_OBJECT = "The body must be a JSON object."

@@ -19,7 +19,7 @@ from app.rest.routing import Registry, Rendered, as_json, respond
 
 Json = dict[str, Any]
 
-# Only these two pages allow this: the renderers style elements by script, and Redoc starts a worker
+# Only these two pages need this: the renderers style elements by script, and Redoc starts a worker
 # from a blob.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
@@ -67,9 +67,9 @@ Every response has `X-Request-Id`. Every error has the body `Error`; clients swi
 
 
 def blueprint(registry: Registry, settings: Settings, authentication: Authentication) -> Blueprint:
-    """The document, which is public, and the renderers where they are enabled."""
+    """The document, which is public, and the renderers if they are enabled."""
 
-    # Built at the first request: it takes 0.1 s, and few servers are asked for it.
+    # Built at the first request: it takes 0.1 s, and few servers get one.
     @cache
     def built() -> tuple[bytes, str]:
         content = as_json(document(registry, settings))
@@ -93,7 +93,7 @@ def blueprint(registry: Registry, settings: Settings, authentication: Authentica
 
 
 def document(registry: Registry, settings: Settings) -> Json:
-    """The whole document; raises ValueError for a method of an address that has two routes."""
+    """The whole document; raises ValueError if two routes share an address and method."""
     components = Components(
         f"{settings.app_name} API",
         settings.version,
@@ -143,7 +143,7 @@ def _tags(registry: Registry) -> list[Json]:
 
 
 def _install_renderers(blueprint: Blueprint) -> None:
-    """Add the renderers' pages and files; raises RuntimeError where a file is not installed."""
+    """Add the renderers' pages and files; raises RuntimeError if a file is not installed."""
     for renderer in RENDERERS:
         _serve(blueprint, f"/{renderer}", ASSETS / f"{renderer}.html", "text/html")
         _serve(blueprint, f"/{renderer}/start.js", ASSETS / f"{renderer}.js", "text/javascript")
@@ -162,7 +162,7 @@ def _packaged(package: str, inside: str) -> Path:
 
 
 def _serve(blueprint: Blueprint, rule: str, source: Path, mimetype: str) -> None:
-    """Add a rule for one file, which is read once; browsers revalidate it at each use."""
+    """Add a rule for one file, which is read once; browsers revalidate it on each use."""
     content = source.read_bytes()
     tag = hashlib.sha256(content).hexdigest()[:32]
 

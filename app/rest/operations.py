@@ -19,7 +19,7 @@ Json = dict[str, Any]
 
 _VARIABLE = re.compile(r"<([a-z_]+)>")
 
-# What the first variable of a path accepts beside a UUID.
+# The values besides a UUID that the first variable of a path accepts.
 REFERENCES = {
     "ticket_id": "A UUID or a display id such as `OPS-12`.",
     "slug_or_id": "A UUID or a slug.",
@@ -80,7 +80,7 @@ PARAMETERS: dict[str, Json] = {
         "name": "X-Requested-By",
         "in": "header",
         "required": True,
-        # Not a const, which generators of clients do not send.
+        # Not a const: client generators do not send those.
         "schema": {"type": "string", "enum": ["web"]},
         "description": "Shows that the request did not come from another site.",
     },
@@ -119,7 +119,7 @@ HEADERS: dict[str, Json] = {
 }
 
 BINARY = {"type": "string", "format": "binary"}
-# The types of downloads: an image that was encoded anew has its own.
+# The types of downloads: re-encoded images have their type, other files are octet streams.
 DOWNLOADED = (
     "application/octet-stream",
     *("image/png", "image/jpeg", "image/gif", "image/webp"),
@@ -157,10 +157,10 @@ def variables(route: Route) -> list[str]:
 
 
 def link(route: Route, target: Route) -> Json:
-    """The link from an answer of ``route`` to ``target``.
+    """The link from a response of ``route`` to ``target``.
 
     Variables that both addresses share keep their values. Exactly one must be left, which takes the
-    key of the answer; raises ValueError otherwise.
+    key of the response; raises ValueError otherwise.
     """
     known = dict(zip(_prefixes(route), path_names(route), strict=True))
     row = "/data/0" if route.paginated else ""
@@ -215,7 +215,7 @@ def _parameters(route: Route, components: Components) -> list[Json]:
     if route.query is not None:
         for name, field in instance(route.query).fields.items():
             schema = components.property(field)
-            # A query has no null: the parameter is absent instead.
+            # A query has no null: the parameter is omitted instead.
             if isinstance(schema.get("type"), list):
                 schema["type"] = schema["type"][0]
             if schema.get("default", ...) is None:

@@ -1,4 +1,4 @@
-"""The error envelope in the OpenAPI document, and the refusals that each route can answer."""
+"""The error envelope in the OpenAPI document, and the refusals that each route can return."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -13,7 +13,7 @@ from app.rest.routing import Route
 Json = dict[str, Any]
 Refusal = type[DomainError]
 
-# Addresses of what can be soft-deleted, itself or with its project: these answer 410.
+# Addresses of soft-deletable resources, deleted themselves or with their project: these return 410.
 SOFT_DELETED = (
     "/projects/<",
     "/tickets/<",
@@ -53,7 +53,7 @@ _PROBLEM = _object(
     type=_text("A stable word, such as `missing`."),
 )
 
-# The reasons of a conflict, and what ``details`` holds beside the reason.
+# The reasons of a conflict, and the other fields of ``details``.
 CONFLICTS: dict[str, dict[str, Json]] = {
     "already_converted": {"ticket_id": {"type": "string", "format": "uuid"}},
     "assignee_mismatch": {"assignee": {"anyOf": [ref("UserSummary"), {"type": "null"}]}},
@@ -76,7 +76,7 @@ def _conflict_details() -> Json:
     return _object(optional, reason=_reason(CONFLICTS))
 
 
-# The form of ``details``, for each code that has any.
+# The form of ``details`` for each code that always has them.
 DETAILS: dict[Refusal, Json] = {
     errors.Forbidden: _object(
         {
@@ -102,7 +102,7 @@ DETAILS: dict[Refusal, Json] = {
     errors.RequestTooLarge: _object(limit_bytes={"type": "integer"}),
 }
 
-# The form of ``details`` of codes of which not every refusal has any.
+# The form of ``details`` for codes that have them only sometimes.
 SOMETIMES: dict[Refusal, Json] = {
     errors.InvalidCredentials: _object(
         reason=_text(
@@ -112,7 +112,7 @@ SOMETIMES: dict[Refusal, Json] = {
     ),
 }
 
-# The errors without details, or with some at times.
+# The errors that have no details, or have them only sometimes.
 BARE: tuple[Refusal, ...] = (
     errors.Unauthenticated,
     errors.InvalidCredentials,
@@ -128,8 +128,8 @@ BARE: tuple[Refusal, ...] = (
     errors.Unavailable,
 )
 
-# What every operation can answer. A refusal that is checked for all addresses is added here and to
-# BARE or DETAILS, and nowhere else.
+# The refusals of every operation. Add a refusal that is checked for all addresses here and to BARE
+# or DETAILS, and nowhere else.
 COMMON: tuple[Refusal, ...] = (
     errors.RequestMisdirected,
     errors.InvalidCredentials,
@@ -138,7 +138,7 @@ COMMON: tuple[Refusal, ...] = (
     errors.Unavailable,
 )
 
-# What is answered outside of operations.
+# Refusals outside of operations.
 OF_NO_OPERATION: tuple[Refusal, ...] = (errors.MethodNotAllowed, errors.RequestMalformed)
 
 
@@ -153,8 +153,8 @@ def _details_name(refusal: Refusal) -> str:
 def components() -> dict[str, Json]:
     """``Error``, the envelope of every failure, and one envelope for each code.
 
-    Every part is a named component without refinements: generators of clients make a type of each
-    name, and few of them support refinements.
+    Every part is a named component without refinements: client generators make a type of each name,
+    and few of them support refinements.
     """
     known: tuple[Refusal, ...] = (*DETAILS, *BARE, *OF_NO_OPERATION)
     codes = ", ".join(f"`{code}`" for code in sorted({refusal.code for refusal in known}))
@@ -234,7 +234,7 @@ def _of_form(route: Route) -> Iterator[tuple[int, Refusal]]:
     if route.writes:
         yield 408, errors.RequestTimeout
         yield 413, errors.RequestTooLarge
-        # Answered where too many bodies arrive slowly.
+        # Returned when too many bodies arrive slowly.
         yield 429, errors.RateLimited
     if route.body is not None or route.query is not None:
         yield 422, errors.RequestInvalid

@@ -1,4 +1,4 @@
-"""One ``Route`` record per endpoint, what its view gets and answers, and the form of answers.
+"""One ``Route`` record per endpoint, the input and result of its view, and the form of responses.
 
 ``Api.route`` registers a view with its record. The dispatcher and the OpenAPI document read the
 same record, so neither can drift from the other.
@@ -16,7 +16,7 @@ from app.core.actor import Access, Actor, Operation, Peer
 from app.core.errors import DomainError
 from app.http.flask_app import Reply
 
-# JSON needs no charset; the contract of version 1 names one.
+# JSON needs no charset, but the contract of version 1 names one.
 JSON_TYPE = "application/json; charset=utf-8"
 
 
@@ -38,17 +38,17 @@ class Call:
 class Answer:
     """The result of a view: its body (None for 204), status and headers.
 
-    A body that is expensive may be a function, which is not called where the answer is 304.
+    An expensive body may be a function, which is not called if the response is 304.
     """
 
     body: Any | Callable[[], Any] = None
     status: int = 200
     location: str | None = None
     etag: str | None = None
-    # For a body that shows more than the ETag covers: whether the body has not changed either.
+    # For a body that shows more than the ETag covers: whether the body is unchanged as well.
     is_current: Callable[[], bool] | None = None
     cookies: tuple["Cookie", ...] = ()
-    # What a bot has read once it has this answer, in the form that ``current_g().bot_reads`` has.
+    # What a bot has read with this answer, in the form of ``current_g().bot_reads``.
     shows: Callable[[], Sequence[Any]] | None = None
 
 
@@ -89,32 +89,32 @@ class Route:
     calls: Operation[Any, Any]
     view: View
     status: int = 200
-    # Further statuses of success, with the same body.
+    # Further success statuses with the same body.
     also: tuple[int, ...] = ()
     body: type[Schema] | None = None
     query: type[Schema] | None = None
     returns: type[Schema] | None = None
-    # Answers the list envelope around ``returns``.
+    # Returns the list envelope around ``returns``.
     paginated: bool = False
-    # What that envelope has beside the rows.
+    # The fields of that envelope beside the rows.
     beside: type[Schema] | None = None
     # Accepts Idempotency-Key.
     idempotent: bool = False
-    # A GET that answers ETag and honors If-None-Match.
+    # A GET that sends an ETag and honors If-None-Match.
     conditional: bool = False
     # A PATCH or DELETE that honors If-Match.
     if_match: bool = False
-    # The view opens its own units of work, as slow work must not hold a connection.
+    # The view opens its own units of work, because slow work must not hold a connection.
     own_transactions: bool = False
-    # The body is a multipart form with a file. Called outside of any unit of work, before the one
-    # of the view, for what takes long.
+    # The body is a multipart form with a file. Called for slow work, outside of any unit of work,
+    # before that of the view.
     prepares: Callable[[Call], Any] | None = None
-    # The body of the answer is a ``Download``.
+    # The body of the response is a ``Download``.
     downloads: bool = False
-    # Needs X-Requested-By: web.
+    # Requires X-Requested-By: web.
     requested_by: bool = False
-    # The document's links: operations that take the ``key`` of the answer (in a list, of its first
-    # row) and the variables that both addresses share.
+    # The document's links: operations that take the ``key`` of the response (in a list, of its
+    # first row) and the variables that both addresses share.
     leads_to: tuple[str, ...] = ()
     key: str = "id"
     # For the document: errors that do not follow from the other fields.
@@ -182,7 +182,7 @@ class Registry:
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """An answer as bytes and headers, before it is a Flask response."""
+    """A response as bytes and headers, before it becomes a Flask response."""
 
     status: int
     body: bytes
@@ -190,12 +190,12 @@ class Rendered:
 
 
 def as_json(body: Any) -> bytes:
-    """JSON with a newline at its end, for people who read it in a shell."""
+    """JSON that ends with a newline, for people who read it in a shell."""
     return orjson.dumps(body, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def render(answer: Answer, base_url: str, body: Any) -> Rendered:
-    """The bytes and headers of an answer; ``body`` takes the place of its body."""
+    """The bytes and headers of an answer; ``body`` replaces its body."""
     headers = {}
     if answer.location is not None:
         headers["Location"] = f"{base_url}/api/v1{answer.location}"

@@ -1,1 +1,1 @@
-"""Rewind: taking back what one user did in a span, newest first, by ordinary writes."""
+"""Rewind: undoing what one user did in a time span, newest first, by ordinary writes."""

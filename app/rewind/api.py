@@ -30,7 +30,7 @@ ERRORS = (InvalidField, NotFound, Conflict)
 
 
 def _scope(call: Call, given: dict[str, Any]) -> RewindScope:
-    """The scope that a request names, checked; takes its fields out of ``given``."""
+    """The checked scope that a request names; removes its fields from ``given``."""
     user_id = call.path["actor_id"]
     since, until, project_id = (given.pop(name, None) for name in ("since", "until", "project_id"))
     requests = given.pop("request_ids", None)

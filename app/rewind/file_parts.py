@@ -1,4 +1,4 @@
-"""Taking back what was done to files."""
+"""Undoing what was done to files."""
 
 from collections.abc import Iterator, Sequence
 

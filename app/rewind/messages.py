@@ -1,4 +1,4 @@
-"""What a rewind says: what it needs, what it did, and why a value stands."""
+"""Texts of a rewind: its input, its results, and why a value is kept."""
 
 # What is asked for
 START_NEEDED = "Enter a start."
@@ -46,7 +46,7 @@ def rewound_revision(number: int) -> str:
     return f"Rewound r{number}"
 
 
-# What a rewind did with the values of events of each type, to be put behind their number.
+# What a rewind did with the values of each event type; follows their number.
 ACTIONS = {
     "ticket.created": "tickets deleted",
     "ticket.deleted": "tickets restored",

@@ -1,8 +1,8 @@
-"""What others wrote since, by the audit log, on what a rewind is about to change.
+"""Later writes by others, from the audit log, on the subjects that a rewind is about to change.
 
-An undo of an event of the scope is not a write of its own: it counts with the event. What it wrote
-is done, and so is what the bot wrote of it in between. So a rewind finds in the log what an earlier
-one did.
+An undo of an event of the scope does not count as a write by others. Its values are done, and so
+are those that the bot wrote between the event and its undo. So a rewind finds in the log what an
+earlier rewind did.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,19 +18,19 @@ from app.database.columns import Id
 from app.database.session import AnyRow, Prepared, session
 from app.rewind.scope import RewindScope
 
-# A subject (its kind and id) and what of it: a field, a label, or one of the words below.
+# A subject (its kind and id) and its part: a field, a label, or one of the words below.
 Key = tuple[str, ...]
-# Where the log is read: by the ticket of its events, or by their target, with its id.
+# Where the log is read: the ticket or the target of its events, with its id.
 Place = tuple[str, str]
 TICKET, TARGET = "ticket", "target"
-# Whether the subject exists.
+# The existence of the subject.
 EXISTS = "exists"
-# Anything of the subject.
+# Any part of the subject.
 ANYTHING = "*"
 
-# Events that are read at once.
+# Events that are read in one query.
 CHUNK = 500
-# Keys, events and tickets that are kept from step to step.
+# Keys and places that are kept from step to step.
 MAX_KNOWN = 200_000
 _COLUMNS = (
     AuditEvent.id,
@@ -46,7 +46,7 @@ _SUBJECTS = {"wiki": "page", "sticky_note": "note", "label": "label"}
 
 @dataclass(frozen=True, slots=True)
 class OtherWrite:
-    """Who wrote last, and when."""
+    """The writer and the time of the last write."""
 
     at: int
     event_id: str
@@ -55,26 +55,26 @@ class OtherWrite:
 
 @dataclass(slots=True)
 class OtherWrites:
-    """The last write by others of each key, and what was undone of the scope.
+    """The last write by others of each key, and the undone events of the scope.
 
-    ``taken_back`` has the spans of each key, by ids: from an event that was undone to its undo.
+    ``taken_back`` maps each key to spans of ids: from an undone event to its undo.
     """
 
     last: dict[Key, OtherWrite] = field(default_factory=dict)
     taken_back: dict[Key, list[tuple[str, str]]] = field(default_factory=dict)
 
     def since(self, key: Key, event: AuditEvent) -> OtherWrite | None:
-        """The last write of the key after the event."""
+        """The last write of the key, if it is later than the event."""
         write = self.last.get(key)
         is_later = write and (write.at, write.event_id) > (event.created_at, event.id)
         return write if is_later else None
 
     def is_taken_back(self, key: Key, event: AuditEvent) -> bool:
-        """Whether the event, or an older one that wrote the key, was undone after the event."""
+        """Whether the event, or an older one with the same key, was undone after the event."""
         return any(start <= event.id <= end for start, end in self.taken_back.get(key, ()))
 
     def add_undo(self, row: Any) -> None:
-        """Note the keys of an undo; spans that overlap become one."""
+        """Record the keys of an undo; overlapping spans are merged."""
         undone_id = row.payload[UNDO_OF]
         for key in keys_of(row):
             start, end = undone_id, max(undone_id, row.id)
@@ -104,7 +104,7 @@ def relation_key(payload: dict[str, Any]) -> Key:
 
 
 def reaction_key(event: Any) -> Key:
-    """The reaction of an event: its actor's, unless the event names whose it is."""
+    """The key of a reaction: it is the actor's, unless the event names another user."""
     payload = event.payload
     user_id = payload.get("user_id") or event.actor_user_id
     return ("comment", payload["comment_id"], "reaction", user_id, payload["reaction"])
@@ -117,7 +117,7 @@ def changed_labels(change: dict[str, Any]) -> tuple[list[str], list[str]]:
 
 
 def keys_of(event: Any) -> Iterator[Key]:
-    """What an event, or a row of its columns, changed."""
+    """The keys that an event, or a row of its columns, changed."""
     subject, _, verb = event.event_type.partition(".")
     payload, target_id, ticket_id = event.payload, event.target_id, event.ticket_id
     if ticket_id is not None:
@@ -134,7 +134,7 @@ def keys_of(event: Any) -> Iterator[Key]:
         yield from _keys_of_ticket(("ticket", ticket_id), verb, payload)
 
 
-# The field that an event changes by its very type.
+# The field that an event changes, by the verb of its type.
 _FIELDS = {
     "updated": "body",
     "reacted": ANYTHING,
@@ -148,7 +148,7 @@ def _keys_of_text(subject: Key, verb: str, payload: dict[str, Any]) -> Iterator[
     yield (*subject, ANYTHING)
     if verb != "updated":
         yield (*subject, _FIELDS.get(verb, EXISTS))
-    # Older events of notes name the fields alone; those of pages leave the body out.
+    # Older events of notes list only field names; those of pages omit the body.
     for name in (*payload.get("changes", ()), *payload.get("fields", ())):
         yield (*subject, name)
     if payload.get("body_changed"):
@@ -188,7 +188,7 @@ def targets_of(events: Iterable[AuditEvent], subject: str) -> set[str]:
 
 
 def places_of(events: Iterable[AuditEvent]) -> set[Place]:
-    """The places of the log that say what else became of what these events are about."""
+    """The places of the log with later events on the subjects of these events."""
     events = list(events)
     of_tickets = {(TICKET, key) for event in events for key in tickets_of(event)}
     return of_tickets | {
@@ -200,19 +200,19 @@ def places_of(events: Iterable[AuditEvent]) -> set[Place]:
 class LogReading:
     """What the steps of one rewind have read of the log, so that each reads only what is new.
 
-    ``known`` has for each place the time (ms) from which on its events were read, and how many
-    there are. Where the log has another number by then, all of them are read again.
+    ``known`` maps each place to the time (ms) from which its events were read, and their number. If
+    the number in the log differs, all of them are read again.
     """
 
     found: OtherWrites = field(default_factory=OtherWrites)
     known: dict[Place, tuple[int, int]] = field(default_factory=dict)
 
-    # What the step before wrote, which may have been rolled back: its last event, and the places
-    # of each.
+    # The writes of the previous step, which may have been rolled back: the last event, and the
+    # places of all.
     pending: tuple[str, list[Place]] | None = None
 
     def confirm(self) -> None:
-        """Count what the step before has written, if that was committed."""
+        """Count the writes of the previous step as known, if they were committed."""
         last_id, places = self.pending or ("", [])
         self.pending = None
         found = select(AuditEvent.id).where(AuditEvent.id == last_id)
@@ -228,15 +228,15 @@ class LogReading:
             self.found, self.known = OtherWrites(), {}
 
 
-# What rewinds that go on have read, for their next requests. One at a time takes it.
+# The logs of unfinished rewinds, for their next requests. Only one request at a time takes it.
 _cached: dict[RewindScope, LogReading] = {}
 MAX_CACHED_LOGS = 4
 
 
 def resumed(scope: RewindScope, beyond: str | None) -> LogReading:
-    """What an earlier request of this rewind has read, if this process answered it.
+    """The log that an earlier request of this rewind has read, if this process served it.
 
-    One that starts over reads what it has written itself.
+    A rewind that starts over reads its own writes from the log.
     """
     cached = _cached.pop(scope, None)
     return cached if cached is not None and beyond else LogReading()
@@ -259,7 +259,7 @@ _COLUMN_OF: dict[str, InstrumentedAttribute[Any]] = {
 
 
 def _at(kind: str, key: ColumnElement[bool]) -> ColumnElement[bool]:
-    """That events are of places of this kind, by its index."""
+    """The condition that events are of places of this kind, in the form that its index needs."""
     return key if kind == TICKET else and_(key, HAS_INDEXED_TARGET)
 
 
@@ -270,7 +270,7 @@ _COUNTS = {
 
 
 def read(scope: RewindScope, events: Sequence[AuditEvent], log: LogReading) -> OtherWrites:
-    """What others wrote after the oldest of these events on what the events are about."""
+    """The writes by others on the subjects of these events, later than the oldest of them."""
     log.confirm()
     log.make_room()
     oldest = min(event.created_at for event in events)
@@ -281,10 +281,10 @@ def read(scope: RewindScope, events: Sequence[AuditEvent], log: LogReading) -> O
 
 
 def _unread(places: Iterable[Place], oldest: int, log: LogReading) -> list[ColumnElement[bool]]:
-    """What is still to be read of these places; notes that it is known.
+    """Conditions for the unread events of these places; marks the places as known.
 
-    Events are counted before they are read, so that one that commits meanwhile is missing in the
-    number, and read by the next step.
+    Events are counted before they are read. So an event that commits in between is missing in the
+    count, and the next step reads it.
     """
     new: dict[str, list[str]] = {}
     older: list[ColumnElement[bool]] = []
@@ -302,7 +302,7 @@ def _unread(places: Iterable[Place], oldest: int, log: LogReading) -> list[Colum
 
 
 def _chunks(condition: ColumnElement[bool], oldest: int) -> Iterator[Sequence[AnyRow]]:
-    """The events that fulfil a condition, oldest first, some at a time."""
+    """The events that match a condition, oldest first, in chunks."""
     ordered = select(*_COLUMNS).where(condition).order_by(AuditEvent.created_at, AuditEvent.id)
     after = AuditEvent.created_at >= oldest
     while True:

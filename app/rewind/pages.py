@@ -1,4 +1,4 @@
-"""The page of a rewind: a preview, the rewind in steps, and what stands, decided one by one."""
+"""The page of a rewind: a preview, the rewind in steps, and the kept values, decided one by one."""
 
 import time
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ from app.web.render import go, page
 pages = Blueprint("rewind_pages", __name__)
 
 PATH = "/rewind"
-# One request of a rewind: events, unless they take longer than the seconds.
+# The most events of one request of a rewind; it stops earlier after STEP_SECONDS.
 STEP_EVENTS = 200
 STEP_SECONDS = 2.0
 SPANS = (
@@ -48,7 +48,7 @@ SPANS = (
 
 @dataclass(frozen=True, slots=True)
 class RewindRequest:
-    """Whose changes are rewound, in the words of the address; ``scope`` is None without a span."""
+    """Whose changes to rewind, as in the address; ``scope`` is None without a span."""
 
     title: str
     back: str
@@ -61,7 +61,7 @@ class RewindRequest:
 
 
 def _read(form: Form) -> RewindRequest:
-    """The request; ``form`` gets what is wrong with its span. Needs a unit of work."""
+    """The request; ``form`` gets the errors of its span. Needs a unit of work."""
     request_ids = [as_uuid(value) for value in request.values.getlist("request")]
     if request_ids:
         return _of_import([value for value in request_ids if value])
@@ -85,7 +85,7 @@ def _read(form: Form) -> RewindRequest:
     scope = None
     if start is not None and not form.errors:
         scope = RewindScope(bot.id, start, end, project.id if project else None)
-        # An age means another time with each step.
+        # An age would mean a different time in each step.
         fields += [("since", iso(start)), ("until", iso(end)), ("project", key)]
     return RewindRequest(bot.display_name, f"/bots/{bot.username}", fields, scope)
 
@@ -156,7 +156,7 @@ def _page(done: RewindSummary, beyond: str) -> Response:
 
 
 def _kept(scope: RewindScope, summary: RewindSummary, cursor: str | None, total: int) -> Page:
-    """A page of what stands; a short list is that of the preview."""
+    """A page of kept values; a short list is that of the preview."""
     if cursor or summary.kept_count > MAX_LISTED or total > MAX_PREVIEWED_EVENTS:
         return list_kept(actor(), scope, limit=MAX_LISTED, cursor=cursor or None)
     with reading():
@@ -189,7 +189,7 @@ def _as_json(answer: dict[str, Any], status: int = 200) -> Response:
 
 
 def _steps(requested: RewindRequest, summary: RewindSummary) -> str | None:
-    """Steps for as long as a request takes; the event beyond which the next request begins."""
+    """Run steps for one request; returns the event beyond which the next request begins."""
     require(Lane.LONG)
     scope, started = requested.scope, time.monotonic()
     assert scope is not None  # noqa: S101 - for the type checker: the callers have looked

@@ -1,4 +1,4 @@
-"""What a rewind takes an event back by: its parts, each with the value before and the one now."""
+"""The parts by which a rewind undoes an event, each with its earlier and its present value."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from app.rewind import messages
 from app.rewind.others import EXISTS, Key, OtherWrite, OtherWrites
 from app.rewind.scope import RewindScope
 
-# Longer texts are compared by their hashes, so that a preview does not keep them.
+# Longer texts are compared by hash, so that a preview does not keep them.
 MAX_KEPT_LENGTH = 200
 
 
@@ -19,8 +19,8 @@ MAX_KEPT_LENGTH = 200
 class RewindPart:
     """One value that an event changed.
 
-    ``name`` tells it from the event's other parts. ``obstacle`` says why it is not put back: who
-    wrote on the subject, or a sentence.
+    ``name`` distinguishes it from the event's other parts. ``obstacle`` is the reason not to put it
+    back: a later write by others, or a sentence.
     """
 
     name: str
@@ -32,9 +32,9 @@ class RewindPart:
 
 @dataclass(slots=True)
 class RewindView:
-    """What is known when an event is judged.
+    """The data by which an event is judged.
 
-    A preview writes nothing, so it notes in ``foreseen`` what the newer events' parts would be.
+    A preview writes nothing, so ``foreseen`` holds the values after the undo of newer events.
     """
 
     scope: RewindScope
@@ -46,7 +46,7 @@ class RewindView:
         return self.foreseen.get(key, short(value))
 
     def foresee(self, part: RewindPart) -> None:
-        """Note that a part will be put back; a parent or a relation also at its tickets."""
+        """Note that a part will be put back; also index a parent or a relation by its tickets."""
         key = part.key
         self.foreseen[key] = short(part.back)
         if key[-1] == "parent_ticket_id" and part.back:
@@ -65,7 +65,7 @@ class RewindView:
 
 
 def short(value: Any) -> Any:
-    """The value, or of a long text its hash."""
+    """The value, or the hash of a long text."""
     if isinstance(value, str) and len(value) > MAX_KEPT_LENGTH:
         return ("text", sha256(value.encode()).digest())
     return value
@@ -73,7 +73,7 @@ def short(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How events of one type are taken back: their parts, and the verb that puts parts back."""
+    """How events of one type are undone: their parts, and the verb that puts parts back."""
 
     parts: Callable[[RewindView, AuditEvent], Iterator[RewindPart]]
     act: Callable[[Actor, AuditEvent, Sequence[RewindPart]], object]

@@ -1,4 +1,4 @@
-"""What a rewind would do and what it leaves, without writing; each opens its own units of work."""
+"""What a rewind would do and keep, without writing; each function opens its own units of work."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +12,7 @@ from app.rewind.scope import RewindScope
 from app.rewind.service import Fate, RewindStep, RewoundValue, count_events, preview_step
 from app.rewind.wording import RewindSummary, kept_lines
 
-# More events are counted up to ``MAX_COUNT``.
+# Further events are only counted, up to ``MAX_COUNT``.
 MAX_PREVIEWED_EVENTS = 20_000
 MAX_COUNT = 100_000
 CURSOR = "rewind-kept"
@@ -21,7 +21,7 @@ CURSOR = "rewind-kept"
 def preview_steps(
     actor: Actor, scope: RewindScope, *, beyond: str | None = None
 ) -> Iterator[RewindStep]:
-    """All steps of a preview, the newest first, each read in a unit of work of its own."""
+    """All steps of a preview, the newest first, each read in its own unit of work."""
     foreseen: dict[Any, Any] = {}
     log = LogReading()
     while True:
@@ -35,7 +35,7 @@ def preview_steps(
 
 @operation(Access.HUMAN)
 def preview(actor: Actor, scope: RewindScope) -> tuple[RewindSummary, int]:
-    """What would become of the newest ``MAX_PREVIEWED_EVENTS``, and the number of all events."""
+    """The fates of the newest ``MAX_PREVIEWED_EVENTS``, and the number of all events."""
     summary = RewindSummary()
     with reading():
         total = count_events(actor, scope, MAX_COUNT)
@@ -46,7 +46,7 @@ def preview(actor: Actor, scope: RewindScope) -> tuple[RewindSummary, int]:
 
 @operation(Access.HUMAN)
 def list_kept(actor: Actor, scope: RewindScope, *, limit: int, cursor: str | None) -> Page:
-    """One page of the values that stand, as ``KeptLine``; the newest event first.
+    """One page of the kept values, as ``KeptLine``; the newest event first.
 
     A page looks at ``MAX_PREVIEWED_EVENTS``, so it can have fewer rows than there are. Raises
     InvalidField for a bad cursor.
@@ -65,12 +65,12 @@ def list_kept(actor: Actor, scope: RewindScope, *, limit: int, cursor: str | Non
     return Page(lines, encode(goes_on) if goes_on else None)
 
 
-# The place of a cursor behind all values of its event.
+# As the place in a cursor: after all values of the event.
 _WHOLE = 1 << 40
 
 
 def _kept(step: RewindStep, after: Cursor | None) -> Iterator[tuple[RewoundValue, Cursor]]:
-    """The values behind the cursor that stand, each with its own: its place in its event."""
+    """The kept values after the cursor, each with its own cursor: its place in its event."""
     event_id, place = "", 0
     for value in step.values:
         place = place + 1 if value.event_id == event_id else 0
@@ -80,16 +80,16 @@ def _kept(step: RewindStep, after: Cursor | None) -> Iterator[tuple[RewoundValue
 
 
 def _is_behind(event_id: str, place: int, after: Cursor | None) -> bool:
-    """Whether a value comes later in the list; ids have the order of events."""
+    """Whether a value comes later in the list; ids are in the order of events."""
     if after is None or event_id < after.id:
         return True
     return event_id == after.id and place > after.at
 
 
 def _steps_from(actor: Actor, scope: RewindScope, after: Cursor | None) -> Iterator[RewindStep]:
-    """The steps of a page, ``MAX_PREVIEWED_EVENTS`` of them.
+    """The steps of a page, covering ``MAX_PREVIEWED_EVENTS``.
 
-    The newest steps are always run, for what they foresee; a cursor beyond them does without.
+    The newest steps always run, for what they foresee, unless the cursor is beyond them.
     """
     is_reached = False
     for step in _first(preview_steps(actor, scope)):
@@ -101,7 +101,7 @@ def _steps_from(actor: Actor, scope: RewindScope, after: Cursor | None) -> Itera
 
 
 def _goes_behind(last_event_id: str, after: Cursor) -> bool:
-    """Whether a step that ends with this event has values behind the cursor."""
+    """Whether the steps up to this event reach values after the cursor."""
     return (last_event_id, after.at) < (after.id, _WHOLE)
 
 

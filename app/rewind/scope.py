@@ -1,4 +1,4 @@
-"""Which events a rewind takes back."""
+"""Which events a rewind undoes."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -12,17 +12,17 @@ from app.core.clock import DAY_MS, HOUR_MS, MINUTE_MS, now_ms
 from app.core.ids import created_ms
 from app.database.session import session
 
-# Requests of one import; each writes a thousand rows.
+# The most requests of one import; each writes a thousand rows.
 MAX_REQUESTS = 50
 _AGO = re.compile(r"([0-9]{1,6})([mhd])")
-# Events since which a ticket is there.
+# Events that make a ticket exist.
 BEGUN = ("ticket.created", "ticket.restored")
 LATEST = 253_402_300_799_999
 _UNITS = {"m": MINUTE_MS, "h": HOUR_MS, "d": DAY_MS}
 
 
 def moment_of(text: str) -> int:
-    """The time (ms) of ``2026-11-25T13:00``, in UTC unless it says otherwise, or ``4h`` ago.
+    """The time (ms) of ``2026-11-25T13:00``, in UTC unless it has an offset, or of ``4h`` ago.
 
     Raises ValueError.
     """
@@ -32,15 +32,15 @@ def moment_of(text: str) -> int:
     else:
         time = datetime.fromisoformat(text)
         moment = round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)
-    # Beyond these, an offset leads to years that no date has.
+    # Beyond these, an offset leads to years that dates cannot represent.
     return min(max(moment, 0), LATEST)
 
 
 @dataclass(frozen=True, slots=True)
 class RewindScope:
-    """What one user did from ``since`` to before ``until`` (ms).
+    """What one user did from ``since`` until before ``until`` (ms).
 
-    With a project only there, with request ids only in those requests.
+    If set, limited to the project and to the request ids.
     """
 
     user_id: str
@@ -57,7 +57,7 @@ class RewindScope:
         return cls(user_id, min(start, LATEST - 1), LATEST, None, chosen)
 
     def condition(self) -> ColumnElement[bool]:
-        """What events of the scope fulfil; never null, so that it can be negated."""
+        """The condition for events of the scope; never null, so that it can be negated."""
         parts = [
             func.coalesce(AuditEvent.actor_user_id == self.user_id, False),
             AuditEvent.created_at >= self.since,
@@ -73,7 +73,7 @@ class RewindScope:
         return not_(self.condition())
 
     def _candidates(self, types: Sequence[str]) -> ColumnElement[bool]:
-        # Beside the condition, which no index serves.
+        # Repeats a part of the condition in a form that an index serves.
         by_user = AuditEvent.actor_user_id == self.user_id
         return and_(by_user, self.condition(), AuditEvent.event_type.in_(types))
 
@@ -92,16 +92,16 @@ class RewindScope:
         return session.scalars(statement.order_by(*newest_first).limit(limit)).all()
 
     def begun_after(self, event: AuditEvent, ticket_id: str) -> AuditEvent | None:
-        """What created a ticket after an event, or else restored it, if it is of the scope."""
+        """The creation of a ticket after an event, or else its restore, if in the scope."""
         later = and_(AuditEvent.ticket_id == ticket_id, AuditEvent.id > event.id)
         first = AuditEvent.event_type, AuditEvent.id.desc()
         found = select(AuditEvent).where(self._candidates(BEGUN), later).order_by(*first)
         return session.scalars(found.limit(1)).first()
 
     def deletion_before(self, event: AuditEvent, ticket_id: str | None = None) -> AuditEvent | None:
-        """The last deletion before an event, if it is of the scope.
+        """The last deletion before an event, if it is in the scope.
 
-        Of the ticket with this id, or else of what the event is about.
+        It is the deletion of the ticket with this id, or else of the event's subject.
         """
         kind = "ticket" if ticket_id else event.event_type.partition(".")[0]
         parts: list[ColumnElement[bool] | TextClause] = [
@@ -120,12 +120,12 @@ class RewindScope:
         return found if found is not None and self.holding([found.id]) else None
 
     def count(self, types: Sequence[str], limit: int) -> int:
-        """The number of its events of these types, ``most`` at most."""
+        """The number of its events of these types, at most ``limit``."""
         found = select(AuditEvent.id).where(self._candidates(types)).limit(limit).subquery()
         return session.scalar(select(func.count()).select_from(found)) or 0
 
     def holding(self, event_ids: Sequence[str]) -> set[str]:
-        """Those of these events that belong to the scope."""
+        """The ids of those events that are in the scope."""
         found = select(AuditEvent.id).where(AuditEvent.id.in_(event_ids), self.condition())
         return set(session.scalars(found))
 

@@ -1,13 +1,13 @@
-"""Rewind: a person takes back what a bot did in a span, or what an own import did.
+"""Rewind: a person undoes what a bot did in a time span, or what their own import did.
 
-It goes from the newest event to the oldest, in steps. Each step is a transaction of ordinary
-writes by whoever rewinds; their events carry ``undo_of``, by which a second rewind knows what is
-done. A value that anyone else wrote since stands. Nothing but the audit log says how far a rewind
-is, so one that was stopped or killed goes on where it was.
+It goes from the newest event to the oldest, in steps. Each step is a transaction of ordinary writes
+by the person; their events carry ``undo_of``, which tells a second rewind what is done. A value
+that anyone else changed later is kept. Only the audit log records the progress of a rewind, so a
+rewind that was stopped or killed continues where it was.
 
-Two things leave the order. A deleted ticket that a value needs, such as a parent, comes back before
-it. And once a ticket is deleted, it no longer keeps its parent, which is judged again. A deletion
-and the restore of it cancel out.
+There are two exceptions to the order. A deleted ticket that a value needs, such as a parent, is
+restored first. And a deleted ticket no longer keeps its parent, which is then judged again. A
+deletion and its restore cancel out.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -43,30 +43,30 @@ from app.wiki.models import WikiPage
 WAYS = ticket_parts.WAYS | text_parts.WAYS | file_parts.WAYS
 TYPES = tuple(WAYS)
 RESTORED = ("ticket.restored", "comment.restored", "wiki.restored")
-# Types of tickets stand in three levels.
+# Types of tickets form three levels.
 LEVELS_ABOVE = 2
-# Events of one transaction, as it delays other writers.
+# The most events of one transaction, because it delays other writers.
 BATCH = 50
 # Events that a preview reads in one unit of work.
 READ_AT_ONCE = 500
 
 
 class Fate(StrEnum):
-    """What becomes of one value."""
+    """The outcome for one value."""
 
-    # It is put back; a preview says that it will be.
+    # It is put back; in a preview, it will be.
     BACK = "back"
-    # It stands, since others changed it, or a verb refuses; a person can decide.
+    # It is kept, because others changed it or a verb refuses; a person can decide.
     KEPT = "kept"
-    # It was put back before.
+    # It was put back earlier.
     DONE = "done"
-    # It is as it was before the event.
+    # Its value is the same as before the event.
     EQUAL = "equal"
 
 
 @dataclass(frozen=True, slots=True)
 class RewoundValue:
-    """What became of one value of an event; ``why`` is a sentence, or who wrote since."""
+    """The outcome for one value of an event; ``why`` is a sentence or the later write by others."""
 
     event_id: str
     event_type: str
@@ -92,11 +92,11 @@ class RewindStep:
 
 @dataclass(slots=True)
 class OutOfOrder:
-    """Events that are taken back with another one, out of their order."""
+    """Events that are undone together with another one, out of order."""
 
-    # By event: the deletions of the tickets that it needs.
+    # By event id: the deletions of the tickets that it needs.
     deletions: dict[str, list[AuditEvent]]
-    # By ticket: what created or restored it, which is judged again once a ticket below is deleted.
+    # By ticket id: its creation or restore, judged again once a ticket below it is deleted.
     begun: dict[str, AuditEvent]
 
     @classmethod
@@ -120,7 +120,7 @@ def _deletions(scope: RewindScope, batch: Sequence[AuditEvent]) -> dict[str, lis
 
 
 def _begun_above(scope: RewindScope, batch: Sequence[AuditEvent]) -> dict[str, AuditEvent]:
-    """The creations, or restores, of the tickets above those that began in the batch."""
+    """The creations or restores of the tickets that began in the batch, and of those above them."""
     begun = {event.ticket_id or "": event for event in batch if event.event_type in BEGUN}
     found, below = dict(begun), set(begun)
     for _ in range(LEVELS_ABOVE if begun else 0):
@@ -134,7 +134,7 @@ def _begun_above(scope: RewindScope, batch: Sequence[AuditEvent]) -> dict[str, A
 
 
 def check_scope(actor: Actor, scope: RewindScope) -> None:
-    """Raise NotFound for the user, InvalidField, or Conflict for what another person did."""
+    """Raise NotFound for the user, InvalidField, or Conflict for another person's changes."""
     user = by_id_or_not_found(User, scope.user_id, "user")
     if scope.since >= scope.until:
         raise InvalidField("until", "out_of_range", messages.UNTIL_BEFORE_SINCE)
@@ -146,7 +146,7 @@ def check_scope(actor: Actor, scope: RewindScope) -> None:
 
 @operation(Access.HUMAN)
 def count_events(actor: Actor, scope: RewindScope, limit: int) -> int:
-    """The number of events that a rewind looks at, ``most`` at most."""
+    """The number of events that a rewind looks at, at most ``limit``."""
     check_scope(actor, scope)
     return scope.count(TYPES, limit)
 
@@ -159,9 +159,9 @@ def rewind_step(
     beyond: str | None = None,
     log: LogReading | None = None,
 ) -> RewindStep:
-    """Take back the next events of the scope, the newest first, in the current transaction.
+    """Undo the next events of the scope, the newest first, in the current transaction.
 
-    ``log`` is what the steps before have read.
+    ``log`` is what the previous steps have read.
     """
     check_scope(actor, scope)
     events = scope.events(TYPES, BATCH + 1, beyond=beyond)
@@ -190,9 +190,9 @@ def rewind_step(
 
 
 def _lock(events: Sequence[AuditEvent]) -> None:
-    """Lock what the events are about, before the log says what others wrote.
+    """Lock the subjects of the events before reading the log for writes by others.
 
-    Always in the same order, so that two rewinds do not wait for each other.
+    The order is fixed, so that two rewinds do not deadlock.
     """
     types = {event.event_type for event in events}
     acquire(Lock.REWIND)
@@ -216,7 +216,7 @@ def _in_order(
     view: RewindView,
     take: Callable[[AuditEvent], list[RewoundValue]],
 ) -> Iterator[RewoundValue]:
-    """The values of each event, as ``take`` says; what it needs before, its parents after it."""
+    """The values of each event, from ``take``: needed deletions before it, its parents after it."""
     for event in batch:
         for deletion in apart.deletions[event.id]:
             yield from _back(take(deletion))
@@ -234,7 +234,7 @@ def _back(values: Sequence[RewoundValue]) -> list[RewoundValue]:
 
 
 def _newer_above(event: AuditEvent, apart: OutOfOrder, view: RewindView) -> AuditEvent | None:
-    """What created or restored the parent of a ticket, if it was judged before."""
+    """The event that created or restored the ticket's parent, if it was judged before."""
     ticket = session.get_one(Ticket, event.ticket_id)
     key = ("ticket", ticket.id, "parent_ticket_id")
     above = apart.begun.get(view.now(key, ticket.parent_ticket_id) or "")
@@ -259,7 +259,7 @@ def _refused(value: RewoundValue, message: str | None) -> RewoundValue:
 def _put_back(
     actor: Actor, event: AuditEvent, parts: Sequence[RewindPart], recorded: list[Recorded]
 ) -> dict[str, str]:
-    """Put the parts back at once, else one by one; the messages of those that a verb refuses."""
+    """Put the parts back together, else one by one; returns messages of refusals by part."""
     with undoing(event.id):
         try:
             with collecting() as now_recorded, savepoint():
@@ -321,8 +321,7 @@ def preview_step(
 ) -> RewindStep:
     """What a rewind would do with the next events; refusals by the verbs are not foreseen.
 
-    ``foreseen`` carries what the steps before would change, ``log`` what they have read; both are
-    added to.
+    ``foreseen`` has the changes of previous steps, ``log`` what they have read; this adds to both.
     """
     check_scope(actor, scope)
     events = scope.events(TYPES, READ_AT_ONCE + 1, beyond=beyond)
@@ -347,9 +346,9 @@ def _foresee(event: AuditEvent, view: RewindView) -> list[RewoundValue]:
 
 @operation(Access.HUMAN)
 def put_back_anyway(actor: Actor, scope: RewindScope, event_id: str, name: str) -> None:
-    """Put one kept value back, though others changed it since.
+    """Put one kept value back although others changed it later.
 
-    Raises NotFound for an event or value that is not of the scope, and the errors of its verb.
+    Raises NotFound if the event or value is not in the scope, and the errors of its verb.
     """
     check_scope(actor, scope)
     event = by_id(AuditEvent, event_id)

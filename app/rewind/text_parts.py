@@ -1,4 +1,4 @@
-"""Taking back what was done to wiki pages, project notes and labels."""
+"""Undoing what was done to wiki pages, project notes and labels."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -28,7 +28,7 @@ def _subject(kind: str, event: AuditEvent) -> Key:
 def _obstacle_since(
     view: RewindView, subject: Key, event: AuditEvent, *, back: bool
 ) -> OtherWrite | None:
-    """Who wrote on the subject since, where the event is taken back by deleting it."""
+    """The later write by others on the subject, if undoing the event means deleting it."""
     return None if back else view.others.since((*subject, ANYTHING), event)
 
 
@@ -48,7 +48,7 @@ def _set_page(actor: Actor, event: AuditEvent, parts: Sequence[RewindPart]) -> N
 
 
 def _page_edited(view: RewindView, event: AuditEvent) -> Iterator[RewindPart]:
-    """The title and body of the revision before, where the event's revision changed them."""
+    """The title and body of the previous revision, if the event's revision changed them."""
     subject = _subject("page", event)
     page = session.get_one(WikiPage, event.target_id)
     obstacle = None
@@ -127,7 +127,7 @@ def _history_of_note(note_id: str, project_id: str) -> Sequence[Any]:
 
 
 def _ticket_of_note(history: Sequence[Any]) -> str | None:
-    """The ticket to which the note was converted, unless that was taken back."""
+    """The ticket into which the note was converted, unless that was undone."""
     ticket_id = None
     for row in history:
         if row.event_type == "sticky_note.converted":
@@ -138,9 +138,9 @@ def _ticket_of_note(history: Sequence[Any]) -> str | None:
 
 
 def _on_note(view: RewindView, event: AuditEvent) -> tuple[StickyNote | None, str | None] | None:
-    """The event's note and, if it is deleted, the obstacle; None if nothing is to be done.
+    """The event's note and, if it is deleted, the obstacle; None if there is nothing to do.
 
-    A note that a rewind is about to create again is None until then.
+    The note is None if it does not exist but a rewind would create it again.
     """
     subject = _subject("note", event)
     note = by_id(StickyNote, event.target_id or "")
@@ -164,7 +164,7 @@ def _note_edited(view: RewindView, event: AuditEvent) -> Iterator[RewindPart]:
         return
     for name, change in changes.items():
         key = (*_subject("note", event), name)
-        # A deleted note was left as its newest event says.
+        # The value of a deleted note is what its newest event wrote.
         present = getattr(note, name) if note is not None else change["to"]
         yield RewindPart(name, key, change["from"], view.now(key, present), obstacle)
 

@@ -1,4 +1,4 @@
-"""Taking back what was done to tickets, their comments, relations, links and watchers."""
+"""Undoing what was done to tickets, their comments, relations, links and watchers."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -34,7 +34,7 @@ def _subject(ticket: Ticket) -> Key:
 
 
 def _on_ticket(view: RewindView, event: AuditEvent) -> tuple[Ticket, str | None] | None:
-    """The event's ticket and, if it is deleted, the obstacle; None if nothing is to be done."""
+    """The event's ticket and, if it is deleted, the obstacle; None if there is nothing to do."""
     ticket = session.get_one(Ticket, event.ticket_id)
     if view.exists(_subject(ticket), is_there=not ticket.is_deleted):
         return ticket, None
@@ -43,7 +43,7 @@ def _on_ticket(view: RewindView, event: AuditEvent) -> tuple[Ticket, str | None]
 
 
 def needed_tickets(event: AuditEvent) -> set[str]:
-    """The tickets that must be there when the event is taken back: both ends, or the parent."""
+    """The tickets that must exist to undo the event: both ends of a relation, or the parent."""
     if event.event_type == "ticket.relation_removed":
         return set(relation_key(event.payload)[1:3])
     if event.event_type == "ticket.updated":
@@ -75,7 +75,7 @@ def _updated(view: RewindView, event: AuditEvent) -> Iterator[RewindPart]:
 
 
 def _lost_parent(view: RewindView, ticket_id: str) -> str | None:
-    """What the verb will say of a parent that is deleted."""
+    """The verb's refusal if the parent is deleted, else None."""
     deleted_at = session.scalar(select(Ticket.deleted_at).where(Ticket.id == ticket_id))
     is_there = view.exists(("ticket", ticket_id), is_there=deleted_at is None)
     return None if is_there else PARENT_OF_OTHER_PROJECT
@@ -84,7 +84,7 @@ def _lost_parent(view: RewindView, ticket_id: str) -> str | None:
 def _labels(
     view: RewindView, ticket: Ticket, change: dict[str, Any], obstacle: str | None
 ) -> Iterator[RewindPart]:
-    """Each label alone: what was added goes, what was removed comes back."""
+    """Each label separately: an added one is removed, a removed one is added."""
     added, removed = changed_labels(change)
     present = set(label_ids_of(ticket))
     kept = set(session.scalars(select(Label.id).where(Label.id.in_(removed))))
@@ -132,7 +132,7 @@ def _assigned(view: RewindView, event: AuditEvent) -> Iterator[RewindPart]:
 
 
 def _begun(view: RewindView, event: AuditEvent) -> Iterator[RewindPart]:
-    """A ticket that was created or restored is deleted, unless others wrote on it since."""
+    """Delete a ticket that was created or restored, unless others wrote on it later."""
     ticket = session.get_one(Ticket, event.ticket_id)
     subject = _subject(ticket)
     now = view.exists(subject, is_there=not ticket.is_deleted)
@@ -274,7 +274,7 @@ def _comment(event: AuditEvent) -> tuple[Comment, Key]:
 
 
 def _comment_stands(view: RewindView, event: AuditEvent) -> Iterator[RewindPart]:
-    """Whether the comment exists; one that others answered since is not deleted."""
+    """The existence of the comment; a comment that others wrote on later is not deleted."""
     found = _on_ticket(view, event)
     if found is None:
         return
@@ -303,7 +303,7 @@ def _set_comment(actor: Actor, event: AuditEvent, parts: Sequence[RewindPart]) -
 
 
 def _on_comment(view: RewindView, event: AuditEvent) -> tuple[Comment, str | None] | None:
-    """The event's comment and, if it or its ticket is deleted, the obstacle; None as above."""
+    """The event's comment and, if it or its ticket is deleted, the obstacle; or None as above."""
     found = _on_ticket(view, event)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""What a rewind does, in words: of tickets and pages their names, of each value why it stands."""
+"""A rewind in words: the names of its subjects, and for each kept value the reason."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -20,7 +20,7 @@ from app.undo import wording
 from app.web.filters import utc
 from app.wiki.models import WikiPage
 
-# What a preview lists; it counts everything.
+# The most lines of a preview; it counts everything.
 MAX_LISTED = 200
 _FIELDS = wording.LABELS | {
     EXISTS: messages.EXISTENCE,
@@ -41,7 +41,7 @@ class RewindSummary:
     events: int = 0
     actions: Counter[str] = field(default_factory=Counter)
     fates: Counter[Fate] = field(default_factory=Counter)
-    # How many values of each subject are put back, and how many stand.
+    # For each subject, the number of values put back and of values kept.
     subjects: dict[Key, list[int]] = field(default_factory=dict)
     kept: list[RewoundValue] = field(default_factory=list)
 
@@ -69,7 +69,7 @@ class RewindSummary:
         return self.fates[Fate.KEPT]
 
     def counts(self) -> list[tuple[int, str]]:
-        """How often each action, the most frequent first."""
+        """The number of times of each action, the most frequent first."""
         return [(count, pluralize(count, action)) for action, count in self.actions.most_common()]
 
 
@@ -82,7 +82,7 @@ class SubjectName:
 
 @dataclass(frozen=True, slots=True)
 class KeptLine:
-    """A value that stands, in words; of long texts the values are left out."""
+    """A kept value in words; long texts are omitted."""
 
     event_id: str
     name: str
@@ -92,7 +92,7 @@ class KeptLine:
     why: str
     now: str
     back: str
-    # The event by which others changed it since.
+    # The event by which others changed it later.
     by_event_id: str | None
 
 
@@ -145,7 +145,7 @@ def _pages(page_ids: Sequence[str]) -> dict[str, SubjectName]:
 
 
 def kept_lines(kept: Sequence[RewoundValue]) -> list[KeptLine]:
-    """The values that stand, in words; needs a unit of work."""
+    """The kept values in words; needs a unit of work."""
     names = named_subjects({value.subject for value in kept})
     values = {side for value in kept for side in (value.now, value.back) if isinstance(side, str)}
     labels = {value.name.removeprefix("label ") for value in kept}

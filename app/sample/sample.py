@@ -40,8 +40,8 @@ UNDONE = f"{KEY}-19"
 def load_sample(actor: Actor, *, settings: Settings) -> Project:
     """Create the sample project with its tickets, pages, notes, bots and their history.
 
-    A key or username that is taken gets a number. Raises Conflict ``invariant_violation`` while a
-    sample exists, or while all bots are paused.
+    A number is added to a key or username that is taken. Raises Conflict ``invariant_violation``
+    while a sample exists, or while all bots are paused.
     """
     if live_sample(actor) is not None:
         raise Conflict("invariant_violation", "The sample project already exists.")
@@ -72,13 +72,13 @@ def load_sample(actor: Actor, *, settings: Settings) -> Project:
     for step in AFTER:
         stage.run(step)
     for name, _ in BOTS:
-        # Nobody has these tokens.
+        # These tokens were never given to anyone.
         bots.revoke_token(actor, _id_of(people[name]))
     return project
 
 
 def _free_key() -> str:
-    """``SAMPLE``, with a number where that is taken; keys of deleted projects stay taken."""
+    """``SAMPLE``, with a number if it is taken; deleted projects keep their keys."""
     taken = set(session.scalars(select(Project.key).where(Project.key.startswith(KEY))))
     return next(key for key in _numbered(KEY, "") if key not in taken)
 
@@ -88,7 +88,7 @@ def _numbered(name: str, separator: str) -> list[str]:
 
 
 def _bot(actor: Actor, name: str, display_name: str, project: Project, settings: Settings) -> User:
-    """The bot of an earlier sample, activated again; else a new one with the first free name."""
+    """The bot of an earlier sample, reactivated; else a new one with the first free name."""
     for username in _numbered(name, "-"):
         user = session.scalar(select(User).where(User.username == username))
         if user is None:
@@ -159,9 +159,9 @@ def _undo_last_change(actor: Actor, display_id: str) -> None:
 
 @operation(Access.HUMAN)
 def remove_sample(actor: Actor) -> Project:
-    """Delete the sample project and deactivate its bots; raises NotFound where there is none.
+    """Delete the sample project and deactivate its bots; raises NotFound if there is no sample.
 
-    A bot that may see another project stays active, as someone uses it.
+    A bot that may see another project stays active, because someone uses it.
     """
     project = live_sample(actor)
     if project is None:

@@ -1,7 +1,7 @@
-"""The history of the sample project: calls of tools by two bots and a person.
+"""The history of the sample project: tool calls by two bots and a person.
 
-Calls by bots go into the tool log, refused ones too. Texts say SAMPLE for the project's key and
-PERSON for whoever loads it.
+Calls by bots go into the tool log, refused ones too. In texts, SAMPLE stands for the project's key
+and PERSON for the person who loads it.
 """
 
 import time
@@ -85,7 +85,7 @@ BEFORE = (
     _writer("get_project", project="SAMPLE"),
     _writer("get_wiki_page", page="agents", project="SAMPLE"),
     _writer("list_tickets", project="SAMPLE", ready=True),
-    # It works on SAMPLE-20.
+    # The writer works on SAMPLE-20.
     _writer("update_ticket", ticket="SAMPLE-20", assignee="me", expected_assignee="none"),
     _writer(
         "transition_ticket", ticket="SAMPLE-20", state="In progress", comment="I'll take this one."
@@ -237,11 +237,11 @@ class Stage:
     named: Callable[[str], str]
 
     def run(self, step: Step) -> None:
-        """Call the tool; raises its DomainError unless the step is one to be refused."""
+        """Call the tool; raises its DomainError unless the step expects a refusal."""
         actor = self.actor_of(step.who)
         args = self._filled(step.args)
         tool = self.catalog.tools[step.tool]
-        # The events of a call share a request id, so pages can undo it as one.
+        # The events of a call share a request id, so that pages can undo them together.
         with on_behalf_of(ids.new_id()):
             started = time.perf_counter()
             status, message = tool_log.OK, None

@@ -1,6 +1,6 @@
 """The pages, notes, labels and tickets of the sample project, tickets in the order of numbers.
 
-Texts say SAMPLE for the project's key and PERSON for whoever loads it.
+In texts, SAMPLE stands for the project's key and PERSON for the person who loads it.
 """
 
 from dataclasses import dataclass

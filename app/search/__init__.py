@@ -1,1 +1,1 @@
-"""Full-text search over what the domains above put into its index."""
+"""Full-text search over the documents that the domains above put into its index."""

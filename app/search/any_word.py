@@ -1,7 +1,7 @@
-"""Documents with any of a query's words, for where none has all of them.
+"""Documents with any of a query's words, if none has all of them.
 
-Those with the most of the words come first. A word that many documents have says little and costs
-much, so it does not count if another word is rarer. If all words are that common, only the newest
+Documents with the most words come first. A word that many documents have is costly and says little,
+so it does not count if another word is rarer. If all words are that common, only the newest
 documents are compared.
 """
 
@@ -13,9 +13,9 @@ from app.search.expressions import Expression
 from app.search.parsing import Part, Query
 from app.search.ranking import Tier, in_texts, in_titles, of_words
 
-# The words that are looked for: the longest, which tend to be the rarest.
+# The most words that are searched for: the longest, which tend to be the rarest.
 WORDS = 12
-# The documents of a word that counts.
+# The most documents of a word that counts.
 COMMON = 500
 
 
@@ -31,7 +31,7 @@ class AnyMatch:
 
 @dataclass(frozen=True, slots=True)
 class AnyMatches:
-    """What any of ``parts`` finds, best first."""
+    """The documents that match any of ``parts``, best first."""
 
     parts: tuple[Part, ...]
     matches: list[AnyMatch]
@@ -46,7 +46,7 @@ def find(query: Query, narrow: Callable[[Expression], Expression]) -> AnyMatches
     oldest = 0
     if not counting:
         counting = {part: ids for part, ids in by_part.items() if ids}
-        # Of older documents not all words are known.
+        # For older documents, not all words are known.
         oldest = max((ids[-1] for ids in counting.values()), default=0)
     words: dict[int, int] = {}
     for ids in counting.values():

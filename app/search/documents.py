@@ -17,10 +17,10 @@ from app.database.columns import Id, short_text
 from app.database.session import Base, Prepared
 from app.search.words import is_unspaced, stem, words
 
-# The last position that PostgreSQL counts, so both databases find phrases up to here.
+# The last position that PostgreSQL stores, so both databases find phrases up to here.
 POSITIONS = 16_383
-# Indexed bytes of different words, as PostgreSQL limits the size of a document: about twenty
-# thousand words, more than a text of the maximum length has.
+# The most bytes of distinct indexed words, as PostgreSQL limits the size of a document: about
+# twenty thousand words, more than a text of the maximum length has.
 WORD_BYTES = 131_072
 MAX_CHARACTER_BYTES = 4
 LEAD_WORDS = 60
@@ -49,13 +49,13 @@ class MarkKind(StrEnum):
     STEM = "§"
     TITLE_STEM = "¶"
     TITLE_WORD = "¤"
-    # Headings and the first words. Only stems, as only ranking needs them: words and prefixes
+    # Headings and the first words. Only stems, because only ranking needs them: words and prefixes
     # would add a fifth to all terms.
     LEAD = "¬"
-    # Doubled, to tell a word of a comment from one of the text.
+    # Doubled, to distinguish a word of a comment from one of the text.
     COMMENT_STEM = "§§"
     COMMENT_WORD = "¤¤"
-    # A prefix of a word; before TITLE_WORD, of a word of the title, and so for comments.
+    # A prefix of a word; before TITLE_WORD or COMMENT_WORD, of a word of the title or a comment.
     BEGINNING = "÷"
 
 
@@ -82,7 +82,7 @@ class SearchDoc:
 class Terms:
     """The terms of a document: words in order, in which phrases are found, and marks.
 
-    Marks are one text, separated by spaces and each in it once: there are about six hundred.
+    Marks are one text, separated by spaces, without duplicates: there are about six hundred.
     """
 
     words: list[str]
@@ -130,7 +130,7 @@ def analyzed(doc: SearchDoc) -> Terms:
 
 
 def _of_comments(comments: Iterable[str]) -> tuple[set[str], list[str]]:
-    """The different words of comments, and all in order, each after its mark."""
+    """The distinct words of comments, and all words in order, each prefixed by its mark."""
     texts = [words(comment) for comment in comments]
     in_order = [word for of_one in texts for word in of_one]
     indexed = _within_bounds(set(in_order), in_order)
@@ -200,7 +200,7 @@ class SearchDocument(Base):
         primary_key=True,
         autoincrement=True,
     )
-    # Of the ticket or page.
+    # The id of the ticket or page.
     id: Mapped[str] = mapped_column(Id, unique=True)
     kind: Mapped[str] = mapped_column(short_text(16))
 

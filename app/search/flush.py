@@ -1,6 +1,6 @@
 """The thread of a server process that moves pending search documents into the index.
 
-Without it, each search would have to store what is pending.
+Without it, each search would have to store the pending documents.
 """
 
 import logging
@@ -14,14 +14,14 @@ from app.search import index
 
 log = logging.getLogger(__name__)
 
-# How long a stop waits for a running flush; nothing is lost if that takes longer.
+# How long ``stop`` waits for a running flush; nothing is lost if that takes longer.
 STOP_SECONDS = 2.0
-# Between two merges of segments, so that other writers go first.
+# The pause between two merges of segments, so that other writers go first.
 MERGE_SECONDS = 0.05
 
 
 class Flusher:
-    """Flushes what this process puts after a short delay, and on ``check`` what any process put."""
+    """Flushes what this process puts after a short delay, and all that is pending on ``check``."""
 
     def __init__(self, app: Flask) -> None:
         self._app = app
@@ -32,13 +32,13 @@ class Flusher:
         self._thread = threading.Thread(target=self._run, name="index-flusher", daemon=True)
 
     def start(self) -> None:
-        """Start, with what earlier processes left pending."""
+        """Start, and flush what earlier processes left pending."""
         index.document_put.listen(self._called.set)
         self._called.set()
         self._thread.start()
 
     def check(self) -> None:
-        """Flush what any process left pending: a command, or a process that ended."""
+        """Flush what any process, such as a command or one that ended, left pending."""
         self._include_all = True
         self._called.set()
 

@@ -1,7 +1,7 @@
-"""The search index: storing and removing documents, and finding the best that match.
+"""The search index: storing and removing documents, and finding the best matches.
 
-Verbs call ``put`` and ``remove`` in the transaction of the change; there are no triggers. What the
-two databases do differently is in ``sqlite.py`` and ``postgres.py``.
+Verbs call ``put`` and ``remove`` in the transaction of the change; there are no triggers. The
+differences between the two databases are in ``sqlite.py`` and ``postgres.py``.
 """
 
 from collections.abc import Iterable, Sequence
@@ -43,14 +43,13 @@ class Engine(Protocol):
     def flush(self, *, own: bool) -> bool:
         """Store the terms of pending documents: those of this process, or all.
 
-        Opens its own units of work. True if doing it for all again makes searches faster.
+        Opens its own units of work. Returns True if flushing all again makes searches faster.
         """
 
     def refresh(self) -> None:
-        """Make the next search of this unit of work find all documents, pending ones too.
+        """Make the next search of this unit of work find all documents, including pending ones.
 
-        Raises LaneRequired on the event loop, and Unavailable where a write is needed and
-        impossible.
+        Raises LaneRequired on the event loop, and Unavailable if a write is needed and impossible.
         """
 
     def matching(self, expression: Expression) -> AnySelect:
@@ -61,18 +60,18 @@ class Engine(Protocol):
     ) -> list[tuple[int, Tier]]:
         """The ids of the best documents with their tiers, best first.
 
-        The expressions of ``everything`` match in any tier but DISPLAY_ID; the last one matches
-        all that do, those before it are faster. If they have few matches, tiers are queried only
-        until each of those has its tier. Empty for a single tier, and after the first page.
+        The expressions of ``everything`` match in any tier but DISPLAY_ID; the last one is
+        complete, the others are faster. If they have few matches, tiers are queried only until the
+        tier of each match is known. Empty for a single tier, and after the first page.
         """
 
     def newest(self, expressions: Sequence[Expression], limit: int) -> list[list[int]]:
-        """For each expression the ids of its newest matches, in descending order."""
+        """For each expression, the ids of its newest matches, in descending order."""
 
     def rare(self, expressions: Sequence[Expression], limit: int) -> list[list[int] | None]:
         """All matches of each expression, None for one that has more than ``limit``.
 
-        That is estimated where counting would take long.
+        The number is estimated if counting would take long.
         """
 
     def pending_ids(self, limit: int) -> list[str]:
@@ -115,13 +114,13 @@ def put(doc: SearchDoc, *, may_wait: bool = True) -> None:
 def terms_of(doc: SearchDoc) -> Terms | None:
     """The slow part of ``put_new``, for a document that has no display id yet.
 
-    Call it before a ticket takes its number: others that need the next number wait for the commit.
+    Call it before a ticket takes its number: other creations wait for the commit from then on.
     """
     return _engine().terms_of(doc)
 
 
 def put_new(doc: SearchDoc, terms: Terms | None) -> None:
-    """Index a document that is not in the index, as ``put`` does."""
+    """Index a document that is not in the index, like ``put``."""
     _engine().write_new(doc, terms)
     document_put.emit_after_commit()
 
@@ -154,7 +153,7 @@ def document_id_of(identifier: str) -> int | None:
 
 
 def document_id_after(identifier: str) -> int:
-    """A bound above the ids of all older documents, whether this one is in the index or not."""
+    """A bound above the document ids of all older documents, whether this one is indexed or not."""
     document_id = document_id_of(identifier)
     if document_id is not None:
         return document_id
@@ -165,7 +164,7 @@ def document_id_after(identifier: str) -> int:
 def best(
     queries: Sequence[TierQuery], everything: Sequence[Expression], limit: int
 ) -> list[tuple[int, Tier]]:
-    """See ``Engine.best``; raises as ``Engine.refresh`` does."""
+    """See ``Engine.best``; raises the errors of ``Engine.refresh``."""
     engine = _engine()
     engine.refresh()
     return engine.best(queries, everything, limit)
@@ -189,7 +188,7 @@ def pending_ids(limit: int) -> list[str]:
 def ids_matching(expression: Expression) -> AnySelect:
     """A query for the ids of all matching tickets and pages, for a condition of another query.
 
-    Raises as ``Engine.refresh`` does.
+    Raises the errors of ``Engine.refresh``.
     """
     engine = _engine()
     engine.refresh()

@@ -1,4 +1,4 @@
-"""What search says to people and to clients of the API."""
+"""Texts of search for people and API clients."""
 
 QUERY_BLANK = "q must not be blank."
 CURSOR_INVALID = "The cursor is invalid."

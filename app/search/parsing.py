@@ -1,8 +1,8 @@
 """Parsing a search query. No input is a syntax error.
 
-Words are ANDed; ``"a phrase"`` must occur as it is, ``-word`` and ``-"a phrase"`` must not occur.
-The last word, unless quoted or excluded, also matches as a prefix. Words joined by other
-characters than spaces (``foo.bar``, ``2026-11-20``) are a phrase.
+Words are ANDed; ``"a phrase"`` must occur literally, ``-word`` and ``-"a phrase"`` must not occur.
+The last word, unless quoted or excluded, also matches as a prefix. Words joined by characters other
+than spaces (``foo.bar``, ``2026-11-20``) are a phrase.
 """
 
 import re
@@ -21,7 +21,7 @@ _DISPLAY_ID = re.compile(r"([a-z][a-z0-9]{1,9})[ -]([0-9]{1,18})")
 class Part:
     """A word or phrase that documents must have, or must not have."""
 
-    # Folded; scripts without spaces give pairs of characters.
+    # Folded; scripts without spaces are split into pairs of characters.
     words: tuple[str, ...]
     # Whether the last word also matches as a prefix.
     is_open: bool = False
@@ -73,5 +73,5 @@ def parse(typed: str) -> Query:
 def _words(piece_runs: list[WordRun]) -> list[str]:
     words = [word for run in piece_runs for word in run.words]
     last = piece_runs[-1]
-    # The text may continue after a run without spaces, so its last character is not a word there.
+    # After a run without spaces the text may continue, so its last character is not a word.
     return words[:-1] if last.is_unspaced and len(last.text) > 1 else words

@@ -31,13 +31,13 @@ from app.search.ranking import END, Tier, TierQuery
 
 FLUSH_DELAY_SECONDS = 1.0
 BLOCK_BITS = 12
-# Each scan covers WIDER times as many blocks as the one before, up to WIDEST. It names each block
+# Each scan covers WIDER times as many blocks as the previous one, up to WIDEST. It names each block
 # by its term: with sixteen it takes as long as a scan of all of a million documents with four
 # thousand matches, with sixty-four ten times as long (PERFORMANCE.md).
 WIDER = 4
 WIDEST = 16
-# If at most FEW_MATCHES are expected in all, the next scan covers the rest. The estimate needs
-# SAMPLE document ids, as the newest block may have any number.
+# If at most FEW_MATCHES are expected in total, the next scan covers the rest. The estimate needs
+# SAMPLE document ids, as the newest block may contain any number.
 FEW_MATCHES = 4000
 SAMPLE = 1 << (BLOCK_BITS - 1)
 # Tiers that few documents belong to.
@@ -63,7 +63,7 @@ _WRITE_NEW = Prepared(
     .columns()
 )
 _ERASE = text("DELETE FROM search_fts WHERE place = :document_id")
-# Does nothing while the index does not exist, as during its rebuild.
+# Does nothing if the index does not exist, as during its rebuild.
 _FLUSH = text("SELECT gin_clean_pending_list(to_regclass('ix_search_fts_terms'))")
 _MATCHING = (
     "SELECT {number} AS number, place FROM search_fts "
@@ -107,7 +107,7 @@ def erase(document_id: int) -> None:
 
 
 def flush(*, own: bool) -> bool:
-    """Add the whole pending list to the index; waits for another process that does."""
+    """Add the whole pending list to the index; waits for another process that is doing so."""
 
     def clean_pending_list() -> None:
         acquire(Lock.INDEX)
@@ -146,11 +146,11 @@ class TierScan:
 
     tier: Tier
     expression: Expression
-    # All document ids in question are under this one.
+    # All relevant document ids are below this one.
     below: int
-    # The number of blocks in all.
+    # The total number of blocks.
     blocks: int
-    # How many blocks were not scanned yet: those from the oldest on.
+    # The number of blocks not yet scanned: the oldest ones.
     blocks_left: int
     # The number of blocks of the next scan.
     size: int = 1
@@ -199,7 +199,7 @@ def _best(
     scans = [_scan_of(query, newest_id) for query in queries]
     for scan in scans:
         if are_few:
-            # No tier has more, and one scan of all blocks saves a round trip.
+            # No tier can have more, and one scan of all blocks saves a round trip.
             scan.size = scan.blocks
         if all_ids is not None and scan.tier is Tier.IN_COMMENTS:
             scan.blocks_left = 0
@@ -228,10 +228,10 @@ def rare(expressions: Sequence[Expression], limit: int) -> list[list[int] | None
 def _newest(
     expressions: Sequence[Expression], limit: int, max_matches: int | None
 ) -> list[TierScan]:
-    """Scan until each expression has this many matches, or seems to have over ``max_matches``."""
+    """Scan until each expression has ``limit`` matches, or seems to have over ``max_matches``."""
     with _index_preferred() as newest_id:
         scans = [_scan_of(TierQuery(Tier.ANYWHERE, one, END), newest_id) for one in expressions]
-        # Phrases last, as there is a statement for each sequence of phrases and others.
+        # Phrases last, to limit the number of statements: each sequence of kinds has its own.
         in_order = sorted(
             scans, key=lambda scan: without_phrases(scan.expression) != scan.expression
         )
@@ -248,15 +248,15 @@ def _newest(
 
 
 def pending_ids(limit: int) -> list[str]:
-    """No ids, as queries read the pending list too."""
+    """Empty, because queries also read the pending list."""
     return []
 
 
 @contextmanager
 def _index_preferred() -> Iterator[int]:
-    """Make the planner use the index meanwhile; gives the newest document id.
+    """Make the planner use the index in this block; yields the newest document id.
 
-    A setting local to a transaction of its own would take two more round trips.
+    A setting local to a separate transaction would take two more round trips.
     """
     newest_id: int = _BEGIN.all()[0].newest or 0
     try:
@@ -276,7 +276,7 @@ def _all_matches(
 ) -> tuple[set[int] | None, bool]:
     """The ids of all matches; None if they are not known, or at least ``limit``.
 
-    Also whether there are so few that all blocks can be scanned at once.
+    Also returns whether there are so few that all blocks can be scanned at once.
     """
     document_ids: list[int] | None = None
     for expression in everything:
@@ -288,15 +288,15 @@ def _all_matches(
             scan.advance(_scan(due, limit)[0])
         document_ids = scan.document_ids
         if len(document_ids) >= limit:
-            # Only the last expression has the prefixes, which can have many matches.
+            # Only the last expression includes prefixes, which can have many matches.
             return None, scan.blocks_left == 0 and expression is everything[-1]
     return (set(document_ids), True) if document_ids is not None else (None, False)
 
 
 def _due(scans: list[TierScan], limit: int, all_ids: set[int] | None) -> list[TierScan]:
-    """The scans to continue, while there are too few documents: the first that has blocks left.
+    """The scans to continue while documents are missing: the first that has blocks left.
 
-    Those of small tiers after it join it, as they cost less than another round trip.
+    Scans of small tiers after it join, as they cost less than another round trip.
     """
     due: list[TierScan] = []
     ranked: set[int] = set()
@@ -335,7 +335,7 @@ def _scan(scans: list[TierScan], limit: int) -> list[list[int]]:
 
 
 def without_phrases(expression: Expression) -> Expression:
-    """The expression with the words of phrases in any order: it matches all that the other does."""
+    """The expression with the words of phrases in any order; it matches at least as much."""
     match expression:
         case Phrase(words, is_open):
             *closed, last = words

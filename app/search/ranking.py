@@ -1,8 +1,8 @@
 """The order of hits: by tier (how prominently the words occur), and within a tier newest first.
 
-The index answers one query for each tier from its newest document on, and stops early. So no search
-looks at all its matches, however common its words are, and yet every match can be reached. A new
-document never moves another one, so pages neither repeat nor skip a row.
+The index answers one query per tier, starting from its newest document, and stops early. So no
+search reads all its matches, however common its words are, and yet every match can be reached. A
+new document never moves another one, so pages neither repeat nor skip a row.
 """
 
 from collections.abc import Iterable
@@ -14,12 +14,12 @@ from app.search.expressions import All, Expression, Phrase, Prefix, Term, every,
 from app.search.parsing import Part, Query
 from app.search.words import is_unspaced, stem
 
-# Above all document ids.
+# Greater than all document ids.
 END = (1 << 63) - 1
 
 
 class Tier(IntEnum):
-    """Why a hit ranks where it does; also its score."""
+    """Why a hit has its rank; also its score."""
 
     DISPLAY_ID = 6
     EXACT_TITLE = 5
@@ -27,7 +27,7 @@ class Tier(IntEnum):
     SOME_IN_TITLE = 3
     ALL_IN_LEAD = 2
     ANYWHERE = 1
-    # Some of the words are in comments alone.
+    # Some of the words occur only in comments.
     IN_COMMENTS = 0
 
 
@@ -57,7 +57,7 @@ _COMMENTS = _Field(MarkKind.COMMENT_STEM, MarkKind.COMMENT_WORD)
 
 
 def tiers(query: Query) -> list[tuple[Tier, Expression, tuple[Expression, ...]]]:
-    """The tiers of a query, best first: what matches, and the expressions of better tiers."""
+    """The tiers of a query, best first: their expressions, and the expressions of better tiers."""
     if query.is_empty:
         return []
     unwanted = _unwanted(query)
@@ -73,12 +73,12 @@ def tiers(query: Query) -> list[tuple[Tier, Expression, tuple[Expression, ...]]]
     all_in_title = every(in_title)
     in_lead = [Term(MarkKind.LEAD + stem(word)) for part in query.wanted for word in part.words]
     title = exact_mark(query.words)
-    # In a title the words of a phrase need not be adjacent; a lead has only stems.
+    # In a title, the words of a phrase need not be adjacent; a lead has only stems.
     phrases = [part for part in query.wanted if len(part.words) > 1]
     quoted = [part for part in query.wanted if part.is_quoted]
     # The tier, its own condition, and whether that implies ``matches``.
     conditions = [
-        # The mark of a long title has only its beginning.
+        # The mark of a long title contains only its beginning.
         (Tier.EXACT_TITLE, Term(title), len(title) < EXACT_LENGTH),
         (Tier.ALL_IN_TITLE, all_in_title, not phrases),
         (Tier.SOME_IN_TITLE, some(in_title), False),
@@ -91,7 +91,7 @@ def tiers(query: Query) -> list[tuple[Tier, Expression, tuple[Expression, ...]]]
         ranked.append((tier, without(fitting, unwanted), tuple(better)))
         better.append(condition)
     if len(in_title) > 1:
-        # Documents with all words in the title have some there.
+        # Redundant: documents with all words in the title also have some there.
         better = [condition for condition in better if condition != all_in_title]
     ranked.append((Tier.ANYWHERE, without(matches, unwanted), tuple(better)))
     everything = without(_matches(query, with_comments=True), unwanted)
@@ -100,10 +100,10 @@ def tiers(query: Query) -> list[tuple[Tier, Expression, tuple[Expression, ...]]]
 
 
 def tier_queries(query: Query, after: Tier | None = None, below: int = END) -> list[TierQuery]:
-    """The queries of all tiers, or those for what follows document ``below`` of tier ``after``.
+    """The queries of all tiers, or those after document ``below`` of tier ``after``.
 
-    Those of a later page exclude what better tiers match, as these are not queried again. Those of
-    the first page do not, because the index would look up a prefix for each mention of it.
+    On a later page they exclude matches of better tiers, which are not queried again. On the first
+    page they do not, because the index would look up a prefix for each mention of it.
     """
     queries = []
     for tier, fitting, better in tiers(query):
@@ -116,7 +116,7 @@ def tier_queries(query: Query, after: Tier | None = None, below: int = END) -> l
 
 
 def of_words(parts: Iterable[Part], query: Query) -> list[Expression]:
-    """For each of these words, what has it anywhere, without what the query excludes."""
+    """For each of these words, the documents with it anywhere, minus those the query excludes."""
     unwanted = _unwanted(query)
     return [
         without(some(_in_field(part, field) for field in (_ANYWHERE, _COMMENTS)), unwanted)
@@ -125,17 +125,17 @@ def of_words(parts: Iterable[Part], query: Query) -> list[Expression]:
 
 
 def in_titles(parts: Iterable[Part]) -> Expression:
-    """What has any of these words in its title."""
+    """The documents with any of these words in the title."""
     return some(_in_field(part, _TITLE) for part in parts)
 
 
 def in_texts(parts: Iterable[Part]) -> Expression:
-    """What has any of these words in its title or body."""
+    """The documents with any of these words in the title or body."""
     return some(_in_field(part, _ANYWHERE) for part in parts)
 
 
 def all_tiers(query: Query) -> Expression | None:
-    """What matches in any tier but DISPLAY_ID; None for a query that has a single tier."""
+    """The documents of any tier but DISPLAY_ID; None for a query that has a single tier."""
     if not query.wanted:
         return None
     return without(_matches(query, with_comments=True), _unwanted(query))

@@ -1,6 +1,6 @@
 """Rebuilding the index in small transactions while the server runs.
 
-Verbs index the changes made meanwhile. A batch locks the rows that it reads, so the later of two
+Verbs index changes made in the meantime. A batch locks the rows that it reads, so the later of two
 writes always has the newer text.
 """
 
@@ -27,7 +27,7 @@ def total() -> int:
 
 
 def build_lost() -> None:
-    """Rebuild an empty index: the data is older than it, or it was lost."""
+    """Rebuild an empty index, which is newer than the data or was lost."""
     with reading():
         is_lost = (
             session.scalar(select(SearchDocument.document_id).limit(1)) is None and total() > 0
@@ -41,8 +41,8 @@ def build_lost() -> None:
 def reindex() -> Iterator[int]:
     """Index every live document and remove the others; yields the documents of each step.
 
-    Documents of all kinds come in the order of their creation, so that an index that was lost gets
-    its order back.
+    Documents of all kinds are indexed in the order of their creation, so that a lost index gets its
+    order back.
     """
     after = NIL_ID
     while True:
@@ -65,7 +65,7 @@ def _analyze() -> None:
 
 
 def _index_step(after: str) -> tuple[int, str]:
-    """Index the documents after this id; gives their number and the last of them."""
+    """Index the documents after this id; returns their number and the id of the last one."""
     docs = [doc for source in sources() for doc in _batch(source, after)]
     docs.sort(key=lambda doc: doc.id)
     for doc in docs[:BATCH]:
@@ -74,7 +74,7 @@ def _index_step(after: str) -> tuple[int, str]:
 
 
 def _removal_step(after: int) -> int | None:
-    """Remove dead documents after this document id; gives the last one checked, None at the end."""
+    """Remove dead documents after this document id; returns the last one checked, or None."""
     rows = session.execute(
         select(SearchDocument.document_id, SearchDocument.kind, SearchDocument.id)
         .where(SearchDocument.document_id > after)
@@ -93,8 +93,8 @@ def _count(source: HitSource) -> int:
     return session.scalar(select(func.count()).where(source.model.deleted_at.is_(None))) or 0
 
 
-# The next two lock the rows until the transaction ends, so that a change made meanwhile waits and
-# is indexed after them.
+# The next two functions lock the rows until the transaction ends, so that a concurrent change waits
+# and is indexed after them.
 
 
 def _batch(source: HitSource, after: str) -> list[SearchDoc]:

@@ -30,7 +30,7 @@ QUERY_LENGTH = 500
 KIND = "search"
 _LATEST = 1 << 53
 
-# Projects are above search in the stack, so this reads their table: search only has to know which
+# Projects are above search in the stack, so this reads their table: search only needs to know which
 # of them are deleted.
 _projects = table("projects", column("id", Id), column("deleted_at", Moment))
 _DELETED = Prepared(select(_projects.c.id).where(_projects.c.deleted_at.is_not(None)))
@@ -44,12 +44,12 @@ class SearchCursor:
     created_at: int
     tier: Tier
     filter_hash: str
-    # How many of its words the row has, if the search is for any of them.
+    # The number of the query's words in the row, if the search is for any of them.
     words: int | None = None
 
 
 class Match(StrEnum):
-    """Whether results have all words of the query, or any of them as none has all."""
+    """Whether results have all words of the query, or any of them because none has all."""
 
     ALL = "all"
     ANY = "any"
@@ -65,7 +65,7 @@ class Hit(NamedTuple):
     highlighter: Highlighter
     # The comment that the snippet is from, if the words are in comments.
     comment_id: str | None = None
-    # How many of the words it has, if the search is for any of them.
+    # The number of the query's words in it, if the search is for any of them.
     words: int | None = None
 
     @property
@@ -116,9 +116,9 @@ def find(
 ) -> Results:
     """Tickets and wiki pages that match ``q`` and that the actor can see.
 
-    With ``Match.ANY``, if none has all of several words, those that have any of them. Raises
-    InvalidField for a query that is blank or too long, and for a cursor that is malformed or
-    belongs to a search with other filters.
+    With ``Match.ANY``, those with any of several words if none has all. Raises InvalidField for a
+    query that is blank or too long, and for a cursor that is malformed or belongs to a search with
+    other filters.
     """
     _check(q)
     any_of = Match.ANY if match == Match.ANY else None
@@ -164,11 +164,11 @@ def _check(q: str) -> None:
 def ticket_ids(q: str) -> AnySelect:
     """A query for the ids of all tickets that match ``q``, as a condition of a list of tickets.
 
-    The caller must restrict the list to what the actor may see. Raises InvalidField as ``find``.
+    The caller must restrict the list to what the actor may see. Raises InvalidField like ``find``.
     """
     _check(q)
     kind = Term(kind_mark(DocumentKind.TICKET))
-    # What matches in another tier also matches in the last one.
+    # The last tier includes the matches of all others but DISPLAY_ID.
     ranked = tiers(parse(q))
     fitting = [
         expression
@@ -179,9 +179,9 @@ def ticket_ids(q: str) -> AnySelect:
 
 
 def any_ticket_ids(actor: Actor, q: str, project_id: str | None) -> AnySelect | None:
-    """As ``ticket_ids``, what has any of several words, for where nothing has all; None if nothing.
+    """Like ``ticket_ids``, but for any of several words, if none has all; None if there is none.
 
-    Call it after that query has run, which finds what is pending.
+    Call it after the query of ``ticket_ids`` has run, which makes pending documents searchable.
     """
     parsed = parse(q)
     scope = _scope(actor, DocumentKind.TICKET, project_id)
@@ -194,7 +194,7 @@ def any_ticket_ids(actor: Actor, q: str, project_id: str | None) -> AnySelect | 
 
 
 def _scope(actor: Actor, kind: str | None, project_id: str | None) -> _Scope | None:
-    """What the actor may see within the filters; None if that is nothing.
+    """The documents that the actor may see within the filters; None if there are none.
 
     Bots see the projects of their allowlist (all if empty) and global pages. Deleted projects are
     never searched.
@@ -225,7 +225,7 @@ def _document_ids(
         queries = tier_queries(parsed)
         faster = some_of_all_tiers(parsed)
         if faster is not None:
-            # The last tier is what matches in any.
+            # The last tier matches everything that any tier matches.
             everything = list(dict.fromkeys([faster, queries[-1].expression]))
     return index.best(
         [TierQuery(each.tier, scope.narrow(each.expression), each.below) for each in queries],
@@ -237,9 +237,9 @@ def _document_ids(
 def _hits(
     ranked: list[tuple[int, Tier]], highlighter: Highlighter, words: Mapping[int, int] | None = None
 ) -> list[Hit]:
-    """The documents in their current state, without those deleted meanwhile.
+    """The documents in their current state, without those deleted in the meantime.
 
-    ``words`` are their numbers of words, if the search is for any of them.
+    ``words`` maps document ids to numbers of words, if the search is for any of them.
     """
     documents = index.documents([document_id for document_id, _ in ranked])
     by_kind: dict[str, list[str]] = {}
@@ -263,7 +263,7 @@ def _hits(
             continue
         document, comment_id = found[key], None
         body, said = document.body, comments.get(document.id, [])
-        # A comment may have changed since the index was asked.
+        # A comment may have changed after the index was queried.
         best = highlighter.best(comment.body for comment in said) if said else None
         if best is not None:
             comment_id, body = said[best].id, said[best].body

@@ -17,14 +17,14 @@ from app.search.words import MAX_WORD_LENGTH, WordRun, composed, folded, is_pict
 
 LENGTH = 200
 ELLIPSIS = "…"
-# Before the first match.
+# The characters before the first match.
 LEAD_LENGTH = 50
 # A text of at most this many characters is read whole.
 READ_WHOLE = 2_000
-# Of a longer one, the characters around its first match, signs of Markdown included.
+# For a longer text, the characters around its first match, including Markdown signs.
 READ_BEFORE = 150
 READ_AFTER = 450
-# Those that are considered: of each part of the query, and in all.
+# The most matches considered: for each part of the query, and in total.
 MAX_MATCHES_PER_PART = 100
 MAX_MATCHES = 400
 
@@ -39,15 +39,15 @@ _REST = re.compile(_LETTERS)
 
 
 def _cells(row: re.Match[str]) -> str:
-    """What the cells of a table's row hold, but for the row of dashes below its head."""
+    """The text of a table row's cells; empty for the row of dashes below the header."""
     cells = [cell.strip() for cell in row[0].split("|")]
     return " · ".join(cell for cell in cells if cell.strip(":-"))
 
 
-# The signs of Markdown: letters of which one is in each, a pattern, and what is left of it. No
+# Markdown signs: characters of which each match contains one, a pattern, and the replacement. No
 # pattern looks far ahead.
 _MARKDOWN: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
-    # Rows of tables: a line that begins or ends with a bar.
+    # Table rows: a line that begins or ends with a bar.
     (
         "|",
         re.compile(
@@ -55,15 +55,15 @@ _MARKDOWN: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str
         ),
         _cells,
     ),
-    # Rules and fences of code.
+    # Rules and code fences.
     (
         "-*_`~",
         re.compile(r"^[ \t]{0,3}(?:[-*_][ \t]?){3,80}$|^[ \t]{0,8}(?:```|~~~)[\w+-]{0,40}$", re.M),
         "",
     ),
-    # Headings, quotes, and items of lists with their boxes.
+    # Headings, quotes, and list items with their boxes.
     ("#>-*+", re.compile(r"^[ \t]{0,20}(?:#{1,6} |> ?|[-*+] (?:\[[ xX]\] )?)", re.M), ""),
-    # Links of the wiki, then links and pictures.
+    # Wiki links, then links and pictures.
     ("[", re.compile(r"\[\[(?:[^\[\]|\n]{1,200}\|)?([^\[\]|\n]{1,200})\]\]"), r"\1"),
     ("[", re.compile(r"!?\[([^\[\]\n]{0,300})\]\([^()\s]{1,2048}\)"), r"\1"),
     ("*~`", re.compile(r"\*\*|~~|`{1,3}"), ""),
@@ -80,8 +80,8 @@ class Snippet:
     highlights: list[Span]
 
 
-# Finds the first matches of one part of a query in folded text, up to a limit, in order and not
-# overlapping.
+# Finds the first matches of one part of a query in folded text, up to a limit, in order and without
+# overlaps.
 _Matcher: TypeAlias = Callable[[str, int], list[Span]]
 
 
@@ -100,7 +100,7 @@ class Highlighter:
         return pieces(text, self.spans(text))
 
     def best(self, texts: Iterable[str]) -> int | None:
-        """The first of the texts with the most parts of the query; None if none has any."""
+        """The index of the first text with the most parts of the query; None if none has any."""
         counts = [len({part for _, _, part in self._matches(composed(text))}) for text in texts]
         highest = max(counts, default=0)
         return counts.index(highest) if highest else None
@@ -114,7 +114,7 @@ class Highlighter:
         plain = _one_line(text[start:end])
         best = self._matches(plain)
         if not best and end - start < len(text):
-            # What matches there is a sign itself, such as the address of a link.
+            # The match is in Markdown syntax, such as the address of a link.
             start, end, plain = 0, len(text), _one_line(text)
             best = self._matches(plain)
         first, last = _cut(plain, _best_start(best))
@@ -149,12 +149,12 @@ def _joined(matches: Iterable[tuple[int, int, int]]) -> list[Span]:
 
 
 def _one_line(body: str) -> str:
-    """The text without the signs of Markdown, with white space collapsed."""
+    """The text without Markdown signs, with white space collapsed."""
     return " ".join(without_markdown(body).split())
 
 
 def without_markdown(body: str) -> str:
-    """The text without the signs of Markdown: what they mark stays."""
+    """The text without Markdown signs; the marked text stays."""
     for letters, pattern, replacement in _MARKDOWN:
         if any(map(body.__contains__, letters)):
             body = pattern.sub(replacement, body)
@@ -196,7 +196,7 @@ def _by_pattern(pattern: str) -> _Matcher:
 
 
 class _Verdicts(dict[str, bool]):
-    """Whether a word has the stem, or the prefix; computed once for each word."""
+    """Whether a word has the stem or the prefix; computed once for each word."""
 
     def __init__(self, word_stem: str, prefix: str | None) -> None:
         super().__init__()
@@ -222,7 +222,7 @@ def _words(letters: str, verdicts: _Verdicts, plain: str, limit: int) -> list[Sp
 
 
 def _phrase(part: Part) -> str:
-    """A pattern of the runs of a part, separated by anything but letters and digits."""
+    """A pattern of the runs of a part, separated by anything except letters and digits."""
     pattern = ""
     before: WordRun | None = None
     for run in part.runs:
@@ -239,7 +239,7 @@ def _phrase(part: Part) -> str:
 
 
 def _folded_with_offsets(text: str) -> tuple[str, Callable[[int, int], Span] | None]:
-    """The folded text, and what maps a span of it to the text if their offsets differ."""
+    """The folded text, and a function that maps its spans to the text if their offsets differ."""
     plain = folded(text)
     if text.isascii() or all(len(folded(character)) == 1 for character in set(text)):
         return plain, None
@@ -270,9 +270,9 @@ def _best_start(matches: list[tuple[int, int, int]]) -> int:
 
 
 def _around(text: str, match: int) -> Span:
-    """The stretch of a text that a snippet of this match is made of.
+    """The part of a text from which the snippet of this match is made.
 
-    It begins with a line if there is one in reach.
+    It starts at the start of a line if there is one in reach.
     """
     earliest = max(0, match - READ_BEFORE)
     line = text.rfind("\n", earliest, max(0, match - LEAD_LENGTH)) + 1

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from app.search.documents import DocumentKind, SearchDoc
 
-# Characters of a body that are read for a snippet, so that a page of hits reads a bounded amount.
+# The characters of a body that are read for a snippet, to bound what a page of hits reads.
 BODY_SHOWN = 65_536
 
 
@@ -25,7 +25,7 @@ class FoundDocument(NamedTuple):
     updated_at: int
     # The fields that only this kind has, in the API's form.
     details: dict[str, Any]
-    # Of a ticket: epic, story or subtask.
+    # For a ticket: epic, story or subtask.
     ticket_type: str = ""
 
 

@@ -48,7 +48,7 @@ _INSERT = Prepared(
         "json_extract(value, '$[1]'), json_extract(value, '$[2]') FROM json_each(:documents)"
     ).columns()
 )
-# It writes some 64 pages, a few milliseconds in which other writers wait.
+# It writes about 64 pages, which takes a few milliseconds in which other writers wait.
 _MERGE = Prepared(text("INSERT INTO search_fts(search_fts, rank) VALUES ('merge', 64)").columns())
 _CHANGES = Prepared(text("SELECT total_changes() AS number").columns(number=BigInteger))
 _DELETE = Prepared(delete(_FTS).where(_FTS.c.rowid.in_(bindparam("document_ids", expanding=True))))
@@ -58,10 +58,10 @@ _NEWEST = Prepared(
         "AND rowid < :below ORDER BY rowid DESC LIMIT :limit"
     ).columns(document_id=BigInteger)
 )
-# Few and short, as a search may have to store all of them; other documents are stored at once.
+# Few and short, because a search may have to store all of them; others are stored at once.
 MAX_PENDING = 512
 MAX_PENDING_LENGTH = 8_000
-# Each change has its own version; the process is the one that made it.
+# Each change has its own version; the process is the one that made the change.
 _ADD_PENDING = Prepared(
     text(
         "INSERT INTO search_fts_waiting (place, version, process) "
@@ -120,7 +120,7 @@ def write(document_id: int, doc: SearchDoc, *, is_new: bool, may_wait: bool) -> 
 
 
 def terms_of(doc: SearchDoc) -> None:
-    """None: the flusher computes them, while nobody waits for the writer."""
+    """None: the flusher computes them while nobody waits for the writer."""
 
 
 def write_new(doc: SearchDoc, terms: Terms | None) -> None:
@@ -148,7 +148,7 @@ def flush(*, own: bool) -> bool:
 
 
 def refresh() -> None:
-    """Store all pending documents; a unit of work that only reads then has a new snapshot."""
+    """Store all pending documents; a read-only unit of work then gets a new snapshot."""
     _flush(own=False)
 
 
@@ -170,7 +170,7 @@ def _flush(*, own: bool) -> None:
         if is_writing():
             _flush_batch(batch, {})
             continue
-        # Computed while others can write.
+        # Computed here, while others can write.
         known = _pending_terms(_pending_versions(batch), {})
         with between_snapshots():
             run_write(partial(_flush_batch, batch, known), async_commit=True)
@@ -310,7 +310,7 @@ class Vocabulary:
                 expanded: list[Expression] = []
                 for part in parts:
                     terms = self._terms(part) if isinstance(part, Prefix) else None
-                    # Where no term is left, another part finds all words of the prefix, by stem.
+                    # If no term is left, another part finds all words of the prefix, by stem.
                     expanded += [self.expanded(part)] if terms is None else terms
                 return some(expanded)
             case Without(wanted, unwanted):
@@ -319,7 +319,7 @@ class Vocabulary:
 
     def _terms(self, prefix: Prefix) -> list[Expression] | None:
         """The words of a prefix, without those of its stem; None if there are too many."""
-        # A word of a title is in the index without its mark too, one of a comment is not.
+        # A title word is also in the index without its mark; a comment word is not.
         start = prefix.text if prefix.mark == MarkKind.COMMENT_WORD else prefix.letters
         if start not in self._longer:
             self._longer[start] = _longer(start)

@@ -36,7 +36,7 @@ class _Folding(dict[int, str]):
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
-        # Decomposing can yield capitals: the Roman numeral sign, the numero sign.
+        # Decomposing can yield capitals, for example from Roman numeral signs or the numero sign.
         decomposed = unicodedata.normalize("NFKD", character.casefold()).casefold()
         kept = "".join(part for part in decomposed if unicodedata.category(part) != "Mn")
         folded = unicodedata.normalize("NFC", kept)
@@ -110,10 +110,10 @@ _stemmers = _Stemmers()
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """The English stem of a folded word; words with other letters than a to z are unchanged.
+    """The English stem of a folded word; words with letters other than a to z are unchanged.
 
-    Words of other languages are stemmed alike in texts and queries, so at worst two of their
-    endings count as the same.
+    Words of other languages are stemmed the same way in texts and queries, so at worst two of their
+    endings count as equal.
     """
     if not _STEMMED.fullmatch(word):
         return word

@@ -1,1 +1,1 @@
-"""How a person finds things: the search page, and the palette that every page has."""
+"""Finding things: the search page, and the palette that every page has."""

@@ -40,7 +40,7 @@ OF_PROJECT = (
     (messages.ACTIVITY_OF_PROJECT, "/projects/~/activity", "clock"),
     (messages.SETTINGS_OF_PROJECT, "/projects/~/settings/general", "gear"),
 )
-# Actions on a ticket: the key of the element that does it, and the page that does it otherwise.
+# Actions on a ticket: the key of the element that performs it, and the page to use without it.
 OF_TICKET = (
     (messages.CHANGE_STATE, "state", "/fields/state", "board"),
     (messages.ASSIGN, "assignee", "/fields/assignee", "person"),
@@ -58,7 +58,7 @@ OF_TICKET = (
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A link to a place, or an action of the page at hand."""
+    """A link to a place, or an action of the current page."""
 
     label: str
     address: str
@@ -69,7 +69,7 @@ class Command:
     words: tuple[str, ...]
     # The folded words of the label, joined.
     folded_label: str
-    # The key of the element of the page that does it.
+    # The key of the element of the page that performs it.
     press: str = ""
 
     def matches(self, typed: list[str]) -> bool:
@@ -77,7 +77,7 @@ class Command:
         return all(any(word.startswith(prefix) for word in self.words) for prefix in typed)
 
     def begins_with(self, typed: list[str]) -> bool:
-        """Whether the label begins with the typed words."""
+        """Whether the label starts with the typed words."""
         return bool(typed) and self.folded_label.startswith(" ".join(typed))
 
 
@@ -95,7 +95,7 @@ def commands(projects: list[dict[str, Any]], here: str = "") -> list[Command]:
 
 
 def actions(reference: str) -> list[Command]:
-    """What can be done with the ticket whose page is open."""
+    """Actions on the ticket whose page is open."""
     return [
         replace(_command(named, f"/tickets/{reference}{path}", icon), press=key)
         for named, key, path, icon in OF_TICKET

@@ -3,7 +3,7 @@
 TICKETS_AND_PAGES = "Tickets and pages"
 GO_TO = "Go to"
 
-# Commands: the label, and the words that find it too.
+# Commands: the label, and further words that find it.
 NEW_TICKET = ("New ticket", "create add")
 MY_WORK = ("My work", "home start")
 INBOX = ("Inbox", "news unread mentions")

@@ -25,9 +25,9 @@ from app.web.wiki_addresses import address_of
 
 ROWS = 30
 PROJECTS = 200
-# By the palette, for open tickets.
+# The most hits that the palette considers to find open tickets.
 MAX_CONSIDERED_HITS = 24
-# The palette's hits, its commands below hits, and its commands without any.
+# The numbers of the palette's hits, its commands below hits, and its commands without hits.
 HITS = 8
 COMMANDS = 6
 COMMANDS_ALONE = 12
@@ -129,7 +129,7 @@ def palette() -> Response:
 
 
 def _rank(hit: Hit) -> tuple[bool, bool]:
-    """A ticket that was named comes first, and one that is done last."""
+    """The sort key of a hit: display ids and exact titles first, done tickets last."""
     state = hit.found.details.get("state")
     return hit.tier < Tier.EXACT_TITLE, bool(state and state["category"] == "done")
 
@@ -159,7 +159,7 @@ def _sections(
 
 @dataclass(frozen=True, slots=True)
 class SearchRow:
-    """A hit as shown, with its address."""
+    """A hit as displayed, with its address."""
 
     hit: Hit
     address: str

@@ -1,7 +1,7 @@
 """The ASGI application around the WSGI one.
 
 The event loop does all waiting for clients: it receives the whole body before the application runs,
-and sends the response at the pace of its reader. So a slow client holds no thread.
+and sends the response at the pace of its reader. So a slow client blocks no thread.
 """
 
 import asyncio
@@ -42,10 +42,10 @@ from app.serving.wsgi import (
     has_body,
 )
 
-# A longer response is sent in pieces, each once the client took the previous one.
+# A longer response is sent in pieces, each after the client took the previous one.
 WHOLE_BYTES, PIECE_BYTES = 256 * 1024, 64 * 1024
 
-# The answer says whether the process lives, so it must not queue behind requests that wait.
+# The response says whether the process lives, so it must not queue behind waiting requests.
 LIVENESS_PATH = "/healthz"
 # The signals that end a server.
 STOP_SIGNALS = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
@@ -58,7 +58,7 @@ log = logging.getLogger(__name__)
 
 
 def refusal(error: DomainError) -> HttpResponse:
-    """The error envelope of a request that does not reach Flask; the connection is closed."""
+    """The error envelope for a request that does not reach Flask; the connection is closed."""
     body = orjson.dumps({"error": {"code": error.code, "message": error.message}})
     headers = [
         ("Content-Type", "application/json; charset=utf-8"),
@@ -82,7 +82,7 @@ class Application:
             settings.files_max_bytes + FORM_OVERHEAD_BYTES, settings.incoming_dir
         )
         self._incoming = settings.incoming_dir
-        # A read of SQLite waits for nothing; one of PostgreSQL waits for the network.
+        # A read of SQLite never waits; one of PostgreSQL waits for the network.
         self._read_lane = Lane.LOOP if settings.is_sqlite else Lane.POOL
         self._pools = {
             Lane.POOL: ThreadPoolExecutor(settings.threads, "request"),
@@ -92,7 +92,7 @@ class Application:
         self._waiting = WaitingRequests(app)
 
     def stop_waiting(self) -> None:
-        """Answer the requests that wait for news; the worker is about to end."""
+        """Answer the requests that wait for news, because the worker is about to end."""
         self._waiting.close()
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
@@ -126,7 +126,7 @@ class Application:
     async def _receive_body(self, environ: Environ, receive: Receive) -> IO[bytes] | FailedBody:
         """The body of a request; raises ClientLeft."""
         count_slow = partial(self._count_slow, environ)
-        # Without a credential the file would be refused, so it is not received.
+        # Without a credential the file would be refused, so do not receive it.
         if not (is_upload(environ) and authentication.presented(Request(environ))):
             return await receive_body(receive, self._body_limit, count_slow)
         try:
@@ -150,12 +150,12 @@ class Application:
             log.exception("a request was not answered")
             response = refusal(DomainError(WENT_WRONG))
         if isinstance(body, FailedBody):
-            # The rest of the body would be read as the next request.
+            # Otherwise the rest of the body would be read as the next request.
             response.headers.append(CLOSE)
         if isinstance(response, StreamedResponse):
             await self._stream(response, receive, send)
             return
-        # The delay comes after the application has judged: a valid credential never waits.
+        # The delay comes after the application has responded: a valid credential never waits.
         if response.is_failure and (delay := self._limits.failure_delay(self._client(environ))):
             await asyncio.sleep(delay)
         if len(response.body) <= WHOLE_BYTES:
@@ -199,9 +199,9 @@ class Application:
             await _send_whole(send, refusal(error))
 
     async def _stream(self, response: StreamedResponse, receive: Receive, send: Send) -> None:
-        """Send pieces as they are made, each once the client took the previous one.
+        """Send pieces as they are made, each after the client took the previous one.
 
-        Raises what making a piece raises. The connection then ends without the end of the response.
+        Raises errors of making a piece. The connection then ends without the end of the response.
         """
         await _send_head(send, response.status, response.headers)
         client_left = asyncio.ensure_future(wait_for_disconnect(receive))
@@ -223,7 +223,7 @@ class Application:
 
 
 def _run_isolated(lane: Lane, work: Callable[[], T]) -> T:
-    """Run in an empty context, which shares no variable with other requests or with the start."""
+    """Run in an empty context, which shares no variables with other requests or with startup."""
     return Context().run(run, lane, work)
 
 

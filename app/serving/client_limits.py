@@ -1,4 +1,4 @@
-"""What one client address may hold at a time: slow uploads, unread answers, failed requests."""
+"""Limits for one client address at a time: slow uploads, unread responses, failed requests."""
 
 import time
 from collections import Counter
@@ -8,19 +8,19 @@ from contextlib import contextmanager
 from app.core.errors import DomainError, RateLimited, Unavailable
 
 SLOW_UPLOADS = 32
-# Files that one client address sends at a time.
+# The most files that one client address sends at a time.
 FILES_AT_ONCE = 8
-# Files that all clients of a worker send at a time: the disk holds them before a credential is
-# judged.
+# The most files that all clients of a worker send at a time: the disk holds them before a
+# credential is checked.
 FILES_OF_ALL = 64
 RETRY_SECONDS = 60
 UNREAD_BYTES = 32 * 1024 * 1024
-# For a client to take the next piece of an answer.
+# The time that a client has to take the next piece of a response.
 UNREAD_SECONDS = 30.0
 
-# Failures of an address in a minute that are answered without delay.
+# The failures per minute and address that are answered without delay.
 FREE_FAILURES = 60
-# Addresses whose failures are counted.
+# The most addresses whose failures are counted.
 FAILING_ADDRESSES = 10_000
 MAX_DELAY_SECONDS = 5.0
 LOOPBACK = ("127.", "::/")
@@ -46,7 +46,7 @@ class ClientLimits:
     def file_upload(self, client: str) -> Iterator[None]:
         """Count a file that is being received.
 
-        Raises RateLimited if the client has too many, Unavailable if all clients together have.
+        Raises RateLimited if the client has too many, Unavailable if all clients together do.
         """
         if self._files.total() >= FILES_OF_ALL:
             raise Unavailable
@@ -60,7 +60,7 @@ class ClientLimits:
             yield
 
     def failure_delay(self, client: str) -> float:
-        """Count a failure; the seconds to delay its answer, which grow with each failure."""
+        """Count a failure; returns the delay of its response in seconds, which grows each time."""
         now = time.monotonic()
         if now - self._failures_since > 60 or len(self._failures) >= FAILING_ADDRESSES:
             self._failures.clear()

@@ -12,7 +12,7 @@ from app.core.errors import RequestMalformed
 from app.serving.asgi import refusal
 from app.serving.client_limits import UNREAD_SECONDS
 
-# For a client to send the head of a request; also how long an idle connection is kept.
+# The time for a client to send a request head; also how long an idle connection is kept.
 HEAD_SECONDS = 20
 HEAD_BYTES = 64 * 1024
 
@@ -20,7 +20,7 @@ HEAD_BYTES = 64 * 1024
 class Connection(HttpToolsProtocol):
     """A connection whose client has HEAD_SECONDS and HEAD_BYTES for the head of a request."""
 
-    # Connections of this worker, idle ones included. Half of them may be from one address.
+    # The most connections of this worker, including idle ones; at most half from one address.
     limit: ClassVar[int]
     # Behind a proxy all connections come from one address.
     is_behind_proxy: ClassVar[bool]
@@ -39,7 +39,7 @@ class Connection(HttpToolsProtocol):
             transport.abort()
             return
         if hasattr(socket, "TCP_USER_TIMEOUT"):
-            # The system ends a connection whose peer takes nothing of what is sent to it.
+            # The system ends a connection whose peer does not take what is sent to it.
             transport.get_extra_info("socket").setsockopt(
                 socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(UNREAD_SECONDS * 1000)
             )
@@ -90,7 +90,7 @@ class Connection(HttpToolsProtocol):
 
     def _count(self, part: bytes, status: HTTPStatus) -> None:
         """Count a part of the head; an error here has uvicorn call ``send_400_response``."""
-        # Each line also has a separator and a line break, together four bytes.
+        # Each line also has a separator and a line break, four bytes in total.
         self.head_bytes += len(part) + 4
         if self.head_bytes > HEAD_BYTES:
             self.error = RequestMalformed(status)

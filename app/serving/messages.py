@@ -1,4 +1,4 @@
-"""What the server says while it starts."""
+"""Texts that the server prints while it starts."""
 
 
 def log_in_as(username: str, password: str) -> str:

@@ -41,7 +41,7 @@ from app.serving.asgi import STOP_SIGNALS
 from app.serving.worker import GRACE_SECONDS, keep_ready, work
 from app.webhooks import outbox
 
-# How long a server that is ending has to release the database file.
+# How long to wait for a server that is shutting down to release the database file.
 TAKEOVER_SECONDS = 5.0
 # A replacement that dies within this time is a crash loop.
 CRASH_SECONDS = 5.0
@@ -108,7 +108,7 @@ def _supervise(settings: Settings, needs_setup: bool) -> None:
 
 def _start_measuring(app: Flask, settings: Settings) -> None:
     if settings.metrics_token:
-        # Where nothing is measured, its library is not loaded.
+        # Load the library only if metrics are on.
         from app.metrics import recording  # noqa: PLC0415
 
         recording.start(settings.metrics_folder, app.config["TOOLS"].tools)
@@ -122,7 +122,7 @@ def _start_worker(settings: Settings, number: int) -> BaseProcess:
 
 
 def _stop(workers: list[BaseProcess]) -> None:
-    """Send SIGTERM to the workers; those that run after GRACE_SECONDS are killed."""
+    """Send SIGTERM to the workers; kill those that still run after GRACE_SECONDS."""
     for worker in workers:
         worker.terminate()
     deadline = time.monotonic() + GRACE_SECONDS
@@ -172,7 +172,7 @@ def prepare_database(app: Flask) -> bool:
     """Upgrade the schema, build a lost search index, and recover interrupted delivery attempts.
 
     Returns whether setup is needed: no human exists. Leaves no connection open. Raises
-    ClickException if the database is out of reach or belongs to a newer release.
+    ClickException if the database is unreachable or belongs to a newer release.
     """
     with app.app_context():
         try:
@@ -208,7 +208,7 @@ def _fold_log(app: Flask) -> None:
 
 
 def _raise_file_limit() -> None:
-    """Allow as many open files as the system grants, up to 65,536: each connection is one."""
+    """Raise the limit of open files to what the system allows, up to 65,536: one per connection."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     soft = min(65_536, hard) if hard != resource.RLIM_INFINITY else 65_536
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

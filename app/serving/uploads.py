@@ -1,6 +1,6 @@
 """Receiving the body of a request: whole, within deadlines, and within MAX_REQUEST_BYTES.
 
-The body with a file has its own limit, and goes to disk.
+A body with a file has a separate limit, and goes to disk.
 """
 
 import asyncio
@@ -26,11 +26,11 @@ from app.serving.wsgi import Message
 PROMPT_SECONDS = 1.0
 # Deadlines for the first byte and for the last.
 FIRST_BYTE_SECONDS, LAST_BYTE_SECONDS = 15.0, 60.0
-# The same for a body with a file, and how long no byte of it may arrive.
+# The deadline for the last byte of a body with a file, and the longest pause between its bytes.
 LAST_BYTE_OF_FILE_SECONDS, IDLE_SECONDS = 600.0, 30.0
-# The bytes of a body that are kept in memory.
+# The most bytes of a body that are kept in memory.
 IN_MEMORY_BYTES = 512 * 1024
-# Read and discarded beyond the limit, so that the sender gets to read the answer 413.
+# Bytes read and discarded beyond the limit, so that the sender gets to read the response 413.
 DRAINED_BYTES = 16 * 1024 * 1024
 
 Receive = Callable[[], Awaitable[Message]]
@@ -53,7 +53,7 @@ class BodyLimit:
 
 
 class FailedBody(io.RawIOBase):
-    """Stands for an incomplete body: reading it raises the reason."""
+    """Replaces an incomplete body: reading it raises the reason."""
 
     def __init__(self, error: DomainError) -> None:
         self._error = error
@@ -109,12 +109,12 @@ async def _receive(
 
 
 class _Upload:
-    """What was received; a wait that is cancelled loses nothing."""
+    """The received part of a body; canceling a wait loses nothing."""
 
     def __init__(self, receive: Receive, limit: BodyLimit) -> None:
         self._receive, self._limit = receive, limit.most_bytes
         self._folder = limit.folder
-        # What is in memory, and in front of it what is on disk.
+        # The end of the body, in memory; the part before it is on disk.
         self._kept = io.BytesIO()
         self._on_disk: IO[bytes] | None = None
         self._writing: asyncio.Future[None] | None = None
@@ -122,8 +122,8 @@ class _Upload:
         self._has_begun = self._is_complete = False
 
     async def close(self) -> None:
-        """Close the file in a thread, after a write that is under way."""
-        # Closing writes what is left in the buffer, for which there may still be no room.
+        """Close the file in a thread, after a running write."""
+        # Closing writes the rest of the buffer, and the disk may still be full.
         with suppress(OSError):
             if self._writing is not None:
                 await self._writing
@@ -170,7 +170,7 @@ class _Upload:
                 content, self._kept = self._kept.getvalue(), io.BytesIO()
                 loop = asyncio.get_running_loop()
                 self._writing = loop.run_in_executor(None, self._append, content)
-            # A wait that ends early leaves the write to go on, and the next wait finds it.
+            # If this wait is canceled, the write goes on, and the next wait finds it.
             await asyncio.shield(self._writing)
             self._writing = None
 

@@ -1,6 +1,6 @@
 """Requests of one worker that wait for news (``core/waiting.py``).
 
-They wait on the event loop, without a thread or a connection. One thread looks for new events for
+They wait on the event loop, without a thread or a connection. One thread polls for new events for
 all of them: at once after a commit of this process, and every POLL_SECONDS for other processes.
 """
 
@@ -26,12 +26,12 @@ from app.serving.uploads import ClientLeft, Receive
 
 T = TypeVar("T")
 
-# Requests in this process. Further ones are answered at once.
+# The most waiting requests, in this process and per bot. Further ones are answered at once.
 MAX_WAITING, MAX_WAITING_PER_BOT = 1_000, 16
-# Woken requests that run at the same time, so that others find a free thread.
+# The most woken requests that run at the same time, so that others find a free thread.
 RUNNING = 2
 POLL_SECONDS = 0.5
-# Between two looks, however many commits there are.
+# The shortest time between two polls, however many commits there are.
 PAUSE_SECONDS = 0.1
 
 log = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _WaitingRequest:
-    """One waiting request; ``over`` is ALLOWED once there may be news, REFUSED at a stop."""
+    """One waiting request; ``over`` is ALLOWED once there may be news, REFUSED at shutdown."""
 
     actor: Actor
     number: int
@@ -47,13 +47,13 @@ class _WaitingRequest:
 
 
 class WaitingRequests:
-    """All of a worker. The event loop calls its methods; ``_watch`` runs in a thread."""
+    """All waiting requests of a worker. The event loop calls it; ``_watch`` runs in a thread."""
 
     def __init__(self, app: Flask) -> None:
         self._app = app
         self._requests: dict[int, _WaitingRequest] = {}
         self._of_bot: Counter[str] = Counter()
-        # Numbers of requests, and of the looks that found an event.
+        # Counters of requests, and of polls that found an event.
         self._last_number = self._news_count = 0
         self._is_closed = False
         self._running = asyncio.Semaphore(RUNNING)
@@ -63,7 +63,7 @@ class WaitingRequests:
         self._thread: threading.Thread | None = None
 
     async def answer(self, run: Callable[[Waiting], Awaitable[T]], receive: Receive) -> T:
-        """What ``run`` answers, once there is news if it raises NewsAwaited. Raises ClientLeft."""
+        """The result of ``run``, repeated on news if it raises NewsAwaited. Raises ClientLeft."""
         news_count = self._news_count
         try:
             return await run(Waiting.ALLOWED)
@@ -82,7 +82,7 @@ class WaitingRequests:
     async def _news(
         self, actor: Actor, news_count: int, ends_at: float, receive: Receive
     ) -> Waiting:
-        """Wait until there may be news; how the request is to run then."""
+        """Wait until there may be news; returns how the request is to run then."""
         loop = asyncio.get_running_loop()
         is_full = (
             len(self._requests) >= MAX_WAITING or self._of_bot[actor.id] >= MAX_WAITING_PER_BOT
@@ -110,7 +110,7 @@ class WaitingRequests:
             self._leave(request)
 
     def close(self) -> None:
-        """Have every request answered, and let no other wait."""
+        """Answer every waiting request, and let no other one wait."""
         self._is_closed = True
         ticket_event_committed.forget(self._committed.set)
         self._needed.set()
@@ -141,14 +141,14 @@ class WaitingRequests:
             del self._of_bot[request.actor.id]
 
     def _wake(self, user_ids: frozenset[str], number: int) -> None:
-        """End the waits of these users, and of requests that came after a look began."""
+        """End the waits of these users, and of requests that were added after a poll began."""
         self._news_count += 1
         for request in self._requests.values():
             if request.actor.id in user_ids or request.number > number:
                 _end(request, Waiting.ALLOWED)
 
     def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Look for news while requests wait."""
+        """Poll for news while requests wait."""
         with self._app.app_context():
             request_id.set(None)
             watch, is_failing = NewsWatch(), False
@@ -159,7 +159,7 @@ class WaitingRequests:
                     number = self._last_number
                     waiting = {one.actor.id: one.actor for one in self._requests.values()}
                     if not waiting:
-                        # What happens until the next request waits is not looked at.
+                        # Events before the next request waits are not polled.
                         watch = NewsWatch()
                         self._needed.clear()
                         continue

@@ -17,17 +17,17 @@ from app.config import Settings
 from app.serving.asgi import Application
 from app.serving.connection import HEAD_SECONDS, Connection
 
-# For requests in flight after SIGTERM; what takes longer is cut off.
+# The time for requests in flight after SIGTERM; longer ones are aborted.
 GRACE_SECONDS = 15
 # Connections of one worker, if the system grants twice as many open files.
 CONNECTIONS = 4096
 BACKLOG = 1024
-# glibc's M_ARENA_MAX (malloc.h): how many heaps the threads share. With a heap for each thread,
-# each would keep as much memory as its largest request took.
+# glibc's M_ARENA_MAX (malloc.h): the number of heaps that the threads share. With a heap for each
+# thread, each would keep as much memory as its largest request used.
 M_ARENA_MAX, HEAPS = -8, 2
 
-# The application that the parent made. A forked worker uses it and shares its memory; a spawned
-# worker finds none and makes its own.
+# The application that the parent created. A forked worker uses it and shares its memory; a spawned
+# worker finds none and creates its own.
 _inherited: list[Flask] = []
 
 
@@ -51,12 +51,12 @@ def keep_ready(app: Flask) -> None:
 def work(settings: Settings, parent: int, number: int) -> None:
     """Serve until SIGTERM, or until the parent ends; uvicorn handles the signal.
 
-    The parent gives its process id, and the number that a replacement of this worker has too.
+    The parent passes its process id, and a number that a replacement of this worker inherits.
     """
     # Not at the top, because the package imports this module.
     from app import create_app  # noqa: PLC0415
 
-    # A session of its own: Ctrl+C reaches only the parent, which stops the workers in order.
+    # A separate session: Ctrl+C reaches only the parent, which stops the workers in order.
     os.setsid()
     with suppress(AttributeError):
         # Only glibc has this setting.
@@ -78,7 +78,7 @@ def work(settings: Settings, parent: int, number: int) -> None:
         loop="uvloop",
         lifespan="on",
         interface="asgi3",
-        # The application alone logs requests: it knows which parts are secret.
+        # Only the application logs requests: it knows which parts are secret.
         log_config=None,
         log_level="critical",
         access_log=False,
@@ -93,18 +93,18 @@ def work(settings: Settings, parent: int, number: int) -> None:
 
 
 def _warm(app: Flask) -> Flask:
-    """The application, with everything done that no request should wait for."""
+    """The application, with all work done for which no request should wait."""
     from app.web.render import warm  # noqa: PLC0415 - as in ``work``
 
     warm(app)
-    # The collector need not look at what stays, nor write to memory that workers share.
+    # The collector need not scan permanent objects, nor write to memory that workers share.
     gc.collect()
     gc.freeze()
     return app
 
 
 def _end_with(parent: int, grace: float) -> None:
-    """Wait for the parent to end; then end this process, gracefully within ``grace`` seconds."""
+    """Wait for the parent to end; then end this process gracefully within ``grace`` seconds."""
     while os.getppid() == parent:
         time.sleep(0.5)
     os.kill(os.getpid(), signal.SIGTERM)

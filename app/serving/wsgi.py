@@ -34,7 +34,7 @@ class StreamedResponse(NamedTuple):
 def environ_of(scope: Message) -> Environ:
     """The environment of an ASGI request, without its body.
 
-    A header with an underscore in its name is dropped: it would pass for the one with a hyphen.
+    A header with an underscore in its name is dropped: it would be mistaken for one with a hyphen.
     """
     host, port = scope["server"]
     environ = {

@@ -1,4 +1,4 @@
-"""What a browser carries between the start of a login at the provider and its end, sealed."""
+"""The sealed data that a browser carries from the start of a login at the provider to its end."""
 
 import base64
 import hashlib
@@ -14,25 +14,25 @@ from app.database import encryption
 
 LIFETIME_MS = 10 * MINUTE_MS
 _FLOW, _CANDIDATE = "sign-on flow", "sign-on candidate"
-# A sealed text is a cookie, which browsers keep up to 4,096 characters.
+# A sealed text is a cookie, and browsers keep up to 4,096 characters.
 MAX_TARGET_LENGTH = 500
 
 
 @dataclass(frozen=True, slots=True)
 class SignOnFlow:
-    """A login at the provider that was begun in this browser."""
+    """A login at the provider that started in this browser."""
 
     state: str
     nonce: str
     verifier: str
     target: str
-    # The person who links an account; None for a login.
+    # The id of the person who links an account; None for a login.
     links: str | None
     ends_at: int
 
     @property
     def challenge(self) -> str:
-        """The PKCE challenge by S256."""
+        """The PKCE challenge, by S256."""
         digest = hashlib.sha256(self.verifier.encode()).digest()
         return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
@@ -61,7 +61,7 @@ def sealed(one: SignOnFlow | Candidate) -> str:
 
 
 def opened_flow(token: str) -> SignOnFlow | None:
-    """The flow of a cookie; None for one that is forged or over."""
+    """The flow of a cookie; None if it is forged or expired."""
     values = _opened(token, _FLOW)
     return SignOnFlow(*values) if values is not None else None
 

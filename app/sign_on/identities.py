@@ -45,9 +45,9 @@ def add(actor: Actor, user_id: str, issuer: str, subject: str, name: str) -> Pro
 
 @operation(Access.HUMAN)
 def link(actor: Actor, *, candidate: str) -> None:
-    """Link the account that one logged in to at the provider.
+    """Link the account that the person logged in to at the provider.
 
-    Raises Conflict ``invariant_violation`` where it is someone's already, or began too long ago.
+    Raises Conflict ``invariant_violation`` if it is already linked, or the login is too old.
     """
     found = flow.opened_candidate(candidate)
     if found is None or found.user_id != actor.user_id:
@@ -74,7 +74,7 @@ def list_own(actor: Actor) -> Sequence[ProviderIdentity]:
 
 @operation(Access.HUMAN)
 def unlink(actor: Actor, identity_id: str, *, settings: Settings) -> None:
-    """Remove an account; its sessions end, save this one.
+    """Remove an account; its sessions end, except the current one.
 
     Raises NotFound, Conflict ``invariant_violation`` for the only way to log in.
     """

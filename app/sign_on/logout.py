@@ -1,4 +1,4 @@
-"""Ending sessions as the provider asks (Back-Channel Logout 1.0)."""
+"""Ending sessions at the provider's request (Back-Channel Logout 1.0)."""
 
 from functools import partial
 
@@ -19,7 +19,7 @@ from app.sign_on.tokens import Claims, TokenRefused
 
 
 def session_hash(claims: Claims) -> str | None:
-    """The provider's session, by which it can log out; hashed, as it may have any length."""
+    """The provider's session, which it can end; hashed, because it may have any length."""
     sid = claims.get("sid")
     is_text = isinstance(sid, str) and sid.isprintable()
     return credentials.hashed(f"sid:{sid}") if is_text and sid else None
@@ -39,7 +39,7 @@ def log_out_by_provider(actor: Actor, *, token: str, settings: Settings) -> int:
 
 
 def _end_named(issuer: str, claims: Claims, moment: int) -> int:
-    # A token is believed for OLDEST and twice the leeway, and remembered for longer.
+    # A token is accepted for OLDEST plus twice the leeway, and remembered for longer.
     expires_at = moment + (tokens.OLDEST + 3 * tokens.LEEWAY) * 1000
     if not use_once(f"logout:{issuer}:{claims['jti']}", expires_at):
         raise TokenRefused("replayed")
@@ -54,7 +54,7 @@ def _end_named(issuer: str, claims: Claims, moment: int) -> int:
 
 
 def _end(*conditions: ColumnElement[bool]) -> int:
-    """End these sessions, each person's under the lock of their credentials."""
+    """End these sessions, those of each person under the lock of their credentials."""
     owners = session.scalars(select(UserSession.user_id).where(*conditions).distinct()).all()
     count = 0
     for user_id in sorted(owners):

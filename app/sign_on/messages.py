@@ -1,4 +1,4 @@
-"""What single sign-on says to people."""
+"""Texts of single sign-on for people."""
 
 NOT_STARTED_HERE = "This login was not started in this browser or took too long. Try again."
 NO_RESPONSE = "The identity provider did not respond. Try again later."

@@ -25,7 +25,7 @@ LINKED = "/profile/sign-on"
 
 
 def _settings() -> Settings:
-    """The settings; raises NotFound where single sign-on is off."""
+    """The settings; raises NotFound if single sign-on is off."""
     settings = current_settings()
     if not settings.oidc_issuer:
         raise NotFound("route", request.path)
@@ -83,7 +83,7 @@ def finish() -> Response:
 
 
 def _refused(message: str, target: str, status: int = 422) -> Response:
-    """Say it where people log in; whoever is logged in reads it in their profile."""
+    """Show the message on the login page, or in the profile of a person who is logged in."""
     if actor().is_human:
         return _show(refused=message, status=status)
     form = Form()

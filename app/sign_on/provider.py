@@ -1,4 +1,4 @@
-"""The provider: what it publishes, and its answers to codes. Cached for an hour in each process."""
+"""The provider: its metadata and keys, cached for an hour per process, and its token responses."""
 
 import threading
 import time
@@ -16,9 +16,9 @@ from app.sign_on.requests import ProviderFailure, checked_address, get_json, pos
 from app.sign_on.tokens import Claims, TokenRefused, UnknownKey
 
 CACHED_SECONDS = 3600.0
-# An unknown key makes the keys be read again, at most this often.
+# After an unknown key, the keys are read again, at most this often.
 REREAD_SECONDS = 60.0
-# After a failure the provider is asked again at once by nobody.
+# The time after a failure in which no request is sent to the provider.
 FAILED_SECONDS = 2.0
 SCOPE = "openid email profile"
 MAX_TOKEN_LENGTH = 16_384
@@ -26,7 +26,7 @@ MAX_TOKEN_LENGTH = 16_384
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What the provider says of itself."""
+    """The provider's metadata."""
 
     authorization_endpoint: str
     token_endpoint: str
@@ -45,7 +45,7 @@ class _Published:
 
 
 class Provider:
-    """One provider with one client of it."""
+    """One provider with one client registration."""
 
     def __init__(self, issuer: str, client_id: str, client_secret: str, user_agent: str) -> None:
         self.issuer = issuer
@@ -57,7 +57,7 @@ class Provider:
         self._lock = threading.Lock()
 
     def metadata(self) -> Metadata:
-        """What it publishes; raises ProviderFailure."""
+        """The published metadata; raises ProviderFailure."""
         return self._current().metadata
 
     def _current(self) -> _Published:
@@ -128,13 +128,13 @@ class Provider:
                 return current
             if time.monotonic() - known.keys_read_at < REREAD_SECONDS:
                 return known
-            # Noted first, so that a provider that fails is not asked by everyone either.
+            # Record the time first, so that not everyone sends requests to a failing provider.
             self._known = replace(known, keys_read_at=time.monotonic())
             self._known = replace(self._known, keys=self._read_keys(known.metadata))
             return self._known
 
     def login_address(self, *, callback: str, state: str, nonce: str, challenge: str) -> str:
-        """Where a browser is sent to log in."""
+        """The address to which the browser is sent to log in."""
         endpoint = self.metadata().authorization_endpoint
         query = urlencode(
             {
@@ -152,9 +152,9 @@ class Provider:
         return f"{endpoint}{'&' if '?' in endpoint else '?'}{query}"
 
     def redeem(self, code: str, *, verifier: str, callback: str, nonce: str, now: int) -> Claims:
-        """The claims of the person who comes with this code; raises TokenRefused, ProviderFailure.
+        """The claims of the person with this code; raises TokenRefused, ProviderFailure.
 
-        The claims of the userinfo endpoint are added where the ID token has no email address.
+        The claims of the userinfo endpoint are added if the ID token has no email address.
         """
         metadata = self.metadata()
         form = {
@@ -167,7 +167,7 @@ class Provider:
         if metadata.by_form:
             form |= {"client_id": self.client_id, "client_secret": self._secret}
         else:
-            # RFC 6749, 2.3.1: both are encoded first.
+            # RFC 6749, 2.3.1: URL-encode both first.
             auth = HTTPBasicAuth(quote(self.client_id, safe=""), quote(self._secret, safe=""))
         try:
             answer = post_form(metadata.token_endpoint, self._user_agent, form, auth)
@@ -226,6 +226,6 @@ def provider_of(settings: Settings) -> Provider:
 
 
 def forget() -> None:
-    """Read anew what the provider publishes."""
+    """Discard the cached metadata and keys."""
     with _making:
         _made.clear()

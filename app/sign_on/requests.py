@@ -1,7 +1,7 @@
-"""Requests to the provider: bounded in time and size, without redirects, to its own addresses.
+"""Requests to the provider: limited in time and size, without redirects, to its own addresses.
 
-The issuer is the operator's setting, so it may be in a private network. Whatever the provider names
-is reached over https, or over http only if it is this machine.
+The issuer is the operator's setting, so it may be in a private network. Addresses that the provider
+names must be https, or http on this machine.
 """
 
 import time
@@ -24,7 +24,7 @@ MAX_URL_LENGTH = 500
 
 
 class ProviderFailure(Exception):
-    """The provider cannot be reached, or its answer is not what it must be."""
+    """The provider is unreachable, or its response is invalid."""
 
     def __init__(self, message: str, status: int | None = None) -> None:
         super().__init__(message)
@@ -32,7 +32,7 @@ class ProviderFailure(Exception):
 
 
 def checked_address(value: object, name: str) -> str:
-    """An address that may be asked; raises ProviderFailure."""
+    """An address to which requests may be sent; raises ProviderFailure."""
     if not isinstance(value, str) or len(value) > MAX_URL_LENGTH or not value.isprintable():
         raise ProviderFailure(messages.no_address(name))
     try:
@@ -56,7 +56,7 @@ def get_json(address: str, user_agent: str, *, token: str = "") -> dict[str, Any
 def post_form(
     address: str, user_agent: str, form: dict[str, str], auth: HTTPBasicAuth | None
 ) -> dict[str, Any]:
-    """The JSON object that answers a form."""
+    """The JSON object in the response to a form."""
     return _json("POST", address, user_agent, data=form, auth=auth or _NoAuth())
 
 
@@ -100,7 +100,7 @@ def _json(method: str, address: str, user_agent: str, **options: Any) -> dict[st
 
 
 def _read(answer: requests.Response, ends_at: float) -> bytes:
-    """The body as it was sent; each piece is read as it comes, so that drops take no longer."""
+    """The body as sent; reads only what has arrived, so that a slow sender meets the time limit."""
     pieces: list[bytes] = []
     size = 0
     while piece := answer.raw.read1(16_384):

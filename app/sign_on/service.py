@@ -1,7 +1,7 @@
 """The verbs of a login at the provider: beginning and finishing it.
 
-An account at the provider is known by its issuer and subject. One that is not known yet is the
-person's whose confirmed email address it proves, or a new person's, if the settings admit all.
+An account at the provider is identified by its issuer and subject. An unknown account belongs to
+the person whose confirmed email address it proves, or to a new person if the settings admit all.
 """
 
 import hmac
@@ -56,7 +56,7 @@ class SignOnRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LoginRedirect:
-    """Where the browser goes, and the cookie that it brings back."""
+    """The address to which the browser is sent, and the cookie that it brings back."""
 
     address: str
     cookie: str
@@ -64,7 +64,7 @@ class LoginRedirect:
 
 @dataclass(frozen=True, slots=True)
 class CallbackParams:
-    """What the provider sent back with the browser."""
+    """The parameters that the provider sent back with the browser."""
 
     cookie: str
     state: str
@@ -75,7 +75,7 @@ class CallbackParams:
 
 @dataclass(frozen=True, slots=True)
 class _Person:
-    """What the provider says of somebody, in the form in which it is used."""
+    """The provider's data about a person, checked and normalized."""
 
     issuer: str
     subject: str
@@ -88,13 +88,13 @@ class _Person:
 
 @operation(Access.PUBLIC)
 def begin(actor: Actor, *, target: str, settings: Settings) -> LoginRedirect:
-    """Begin a login at the provider; raises SignOnRefused where it cannot be reached."""
+    """Begin a login at the provider; raises SignOnRefused if it is unreachable."""
     return _begin(flow.begun(target, None), settings)
 
 
 @operation(Access.HUMAN)
 def begin_linking(actor: Actor, *, settings: Settings) -> LoginRedirect:
-    """Begin a login at the provider, to link the account to one's own."""
+    """Begin a login at the provider, to link the account to the actor's own."""
     return _begin(flow.begun("/profile/sign-on", actor.id), settings)
 
 
@@ -116,7 +116,7 @@ def _begin(begun: SignOnFlow, settings: Settings) -> LoginRedirect:
 def finish(
     actor: Actor, *, callback: CallbackParams, peer: Peer, settings: Settings
 ) -> tuple[OpenedSession | Candidate, str]:
-    """Finish what was begun: a session and where it leads, or an account to link.
+    """Finish a login: returns a session or an account to link, and the target address.
 
     Opens its own units of work. Raises SignOnRefused, recorded and counted like a failed login of
     the address, or RateLimited.
@@ -146,7 +146,7 @@ def finish(
 
 
 def _take_flow(callback: CallbackParams) -> SignOnFlow:
-    """The flow that this browser began and that was not finished yet."""
+    """The flow that this browser began and has not finished; it can be taken only once."""
     begun = flow.opened_flow(callback.cookie)
     if begun is None or not hmac.compare_digest(begun.state.encode(), callback.state.encode()):
         raise SignOnRefused("state", "begin")
@@ -156,7 +156,7 @@ def _take_flow(callback: CallbackParams) -> SignOnFlow:
 
 
 def _person(begun: SignOnFlow, callback: CallbackParams, settings: Settings) -> _Person:
-    """Who the provider says it is, checked; raises SignOnRefused."""
+    """The person whom the provider names, checked; raises SignOnRefused."""
     provider = provider_of(settings)
     try:
         _check_issuer(provider, callback)
@@ -193,14 +193,14 @@ def _person(begun: SignOnFlow, callback: CallbackParams, settings: Settings) -> 
 
 
 def _check_issuer(provider: Provider, callback: CallbackParams) -> None:
-    """Refuse the answer of another provider (RFC 9207)."""
+    """Refuse the response of another provider (RFC 9207)."""
     expected = provider.metadata().names_itself
     if callback.issuer != provider.issuer and (expected or callback.issuer is not None):
         raise SignOnRefused("issuer", "denied")
 
 
 def _confirmed_email(claims: Claims) -> str | None:
-    """The email address that the provider confirmed; ``xms_edov`` is how Entra says so."""
+    """The email address that the provider confirmed; Entra uses the claim ``xms_edov``."""
     address = claims.get("email")
     is_confirmed = tokens.is_true(claims.get("email_verified")) or tokens.is_true(
         claims.get("xms_edov")
@@ -238,11 +238,11 @@ def _log_in(
 
 
 def _identity_of(person: _Person, settings: Settings) -> ProviderIdentity:
-    """The account's identity, which is made where the settings admit it."""
+    """The identity of the account, created if the settings admit it."""
     found = identities.find(person.issuer, person.subject)
     if found is not None:
         return found
-    # Two browsers may log in with a new account at once.
+    # Two browsers may log in with a new account at the same time.
     acquire(Lock.IDENTITIES)
     found = identities.find(person.issuer, person.subject)
     if found is not None:
@@ -262,7 +262,7 @@ def _identity_of(person: _Person, settings: Settings) -> ProviderIdentity:
 
 
 def _by_email(email: str) -> User | None:
-    """Whose address this is, confirmed here: anyone could enter another's as their own."""
+    """The user who confirmed this address here: anyone could enter another's as their own."""
     return session.scalar(
         select(User).where(
             User.email == email,
@@ -286,7 +286,7 @@ def _new_person(person: _Person) -> User:
 
 
 def _free_username(wished: str) -> str:
-    """A free username like the one that the provider names, or the part of an address before @."""
+    """A free username like the one from the provider, or like the part of an address before @."""
     letters = (
         letter if letter.isascii() and (letter.isalnum() or letter in "._-") else "-"
         for letter in wished.partition("@")[0].lower()

@@ -24,7 +24,7 @@ Claims = Mapping[str, Any]
 
 
 class _Algorithms(JWSRegistry):
-    """These algorithms; the library warns of EdDSA, whose new name few providers use yet."""
+    """Only these algorithms; the library warns of EdDSA, whose new name few providers use yet."""
 
     def get_alg(self, name: str) -> Any:
         if name not in ALGORITHMS:
@@ -32,12 +32,12 @@ class _Algorithms(JWSRegistry):
         return self.algorithms[name]
 
 
-# Header parameters that nobody knows are ignored, unless they are critical (RFC 7515, 4).
+# Unknown header parameters are ignored, unless they are critical (RFC 7515, 4).
 _REGISTRY = _Algorithms(strict_check_header=False)
 
 
 class TokenRefused(Exception):
-    """A token that is not to be believed; the message is for the audit log."""
+    """A token that must not be accepted; the message is for the audit log."""
 
 
 class UnknownKey(TokenRefused):
@@ -54,7 +54,7 @@ def read_keys(published: Mapping[str, Any]) -> KeySet:
         is_key = isinstance(one, dict) and one.get("kty") in ("RSA", "EC", "OKP")
         if not is_key or one.get("use", "sig") != "sig":
             continue
-        # Only the public part, whatever was published.
+        # Only the public part, even if more was published.
         public = {
             name: one[name] for name in ("kty", "kid", "n", "e", "crv", "x", "y") if name in one
         }

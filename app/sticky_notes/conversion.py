@@ -26,7 +26,7 @@ _LEADING = re.compile(
 _FENCE = re.compile(r"\s*(?:`{3,}|~{3,})\S*\s*")
 _CLOSING = re.compile(r"(?:^|\s)#+\s*$")
 _EMPHASIS = re.compile(r"(\*{1,3}|(?<!\w)_{1,3}|~~)(?=\S)(.+?)(?<=\S)\1(?!(?<=_)\w)")
-# Escaped signs, and code, whose signs are all literal.
+# Escaped signs, and code, in which all signs are literal.
 _LITERAL = re.compile(
     r"\\(?P<sign>[!-/:-@\[-`{-~])|(?:(?<!`)|(?<=\\`))(?P<ticks>`+)(?!`)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)"
 )

@@ -1,4 +1,4 @@
-"""What notes say to people and to clients of the API."""
+"""Texts of notes for people and API clients."""
 
 ALREADY_CONVERTED = "This note was already converted to a ticket."
 BELONGS_TO_A_PROJECT = "This note belongs to a project."

@@ -171,7 +171,7 @@ def put_back_note(
 
 @operation(Access.HUMAN)
 def take_back_conversion(actor: Actor, note_id: str) -> StickyNote:
-    """Make a note one that was not converted; its ticket stays. Raises NotFound or Gone."""
+    """Make a note unconverted again; its ticket stays. Raises NotFound or Gone."""
     note = writable(actor, note_id)
     changed = apply_changes(note, {CONVERTED: None})
     if changed:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from app.core.text import normalize_newlines
 from app.text.sequences import MatchingRun, WorkBudget, runs
 
-# Changed blocks with more words on a side are marked by whole lines.
+# Changed blocks with more words on either side are marked by whole lines.
 WORDS = 20_000
-# So are blocks with a smaller share of common words, as marks would only be noise.
+# So are blocks with a smaller share of common words, because marks would only be noise.
 MIN_SIMILARITY = 0.25
-# Unchanged lines that are shown around a change.
+# The number of unchanged lines shown around a change.
 AROUND = 3
 
 _WORD = re.compile(r"\n|[^\S\n]+|\w+|[^\w\s]")
@@ -52,7 +52,7 @@ def compare(old: str, new: str) -> Diff:
     before, after = _lines(old), _lines(new)
     diff = Diff()
     line_runs = runs(before, after, WorkBudget())
-    # Words have a budget of their own; beyond it, whole lines are marked.
+    # Words have a separate budget; beyond it, whole lines are marked.
     budget = WorkBudget()
     for index, run in enumerate(line_runs):
         if run.same:
@@ -93,7 +93,7 @@ def _unchanged(lines: list[str], run: MatchingRun, first: bool, last: bool) -> I
             tuple(DiffLine(line + 1, ()) for line in run.new[start:end]),
         )
 
-    # Folding a single line would save no room.
+    # Folding a single line would save no space.
     if length <= head + tail + 1:
         yield block(0, length)
         return

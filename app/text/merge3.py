@@ -16,7 +16,7 @@ Lines = tuple[str, ...]
 
 
 class Keep(StrEnum):
-    """What becomes of a place that both changed; both are kept in the order of saving."""
+    """How to resolve a place that both changed; BOTH keeps them in the order of saving."""
 
     MINE = "mine"
     THEIRS = "theirs"

@@ -1,7 +1,7 @@
-"""What two sequences have in common, in bounded time.
+"""The common parts of two sequences, in bounded time.
 
-Items that are unique in both are anchors (patience diff). Stretches without anchors are compared
-by a table, within a budget. Beyond it they count as replaced: coarser, never wrong.
+Items that are unique in both are anchors (patience diff). Stretches without anchors are compared by
+a table, within a budget. Beyond it they count as replaced: coarser, but never wrong.
 """
 
 import time
@@ -111,7 +111,7 @@ def _matches(old: Sequence[str], new: Sequence[str], budget: WorkBudget) -> list
 
 
 def _anchors(old: Sequence[str], new: Sequence[str], bounds: Bounds) -> list[tuple[int, int]]:
-    """The positions of items that are unique on both sides: the most that have the same order."""
+    """The positions of items that are unique on both sides: the longest chain in the same order."""
     old_from, old_to, new_from, new_to = bounds
     counts_old, counts_new = Counter(old[old_from:old_to]), Counter(new[new_from:new_to])
     in_new = {new[at]: at for at in range(new_from, new_to) if counts_new[new[at]] == 1}
@@ -143,7 +143,7 @@ def _anchors(old: Sequence[str], new: Sequence[str], bounds: Bounds) -> list[tup
 def _compared(
     old: Sequence[str], new: Sequence[str], bounds: Bounds, budget: WorkBudget
 ) -> list[Match]:
-    """The longest common subsequence by table; empty if the budget does not allow one."""
+    """The longest common subsequence by table; empty if the budget does not allow it."""
     old_from, old_to, new_from, new_to = bounds
     height, width = old_to - old_from, new_to - new_from
     cells = height * width

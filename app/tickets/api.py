@@ -115,7 +115,7 @@ def create_ticket(call: Call) -> Answer:
         answer,
         f"/tickets/{ticket.id}",
         etag=ticket.etag,
-        # Who makes children knows them.
+        # The client that creates children has read them.
         shows=lambda: [
             seen for one in (ticket, *made.children) for seen in ticket_seen(one.id, one.updated_at)
         ],

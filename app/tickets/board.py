@@ -1,4 +1,4 @@
-"""What a board shows: its columns and their cards, in a fixed number of statements.
+"""The content of a board: its columns and their cards, in a fixed number of statements.
 
 The columns of a project are its states; the cross-project board has one per category. A column
 shows at most ``CARDS_PER_COLUMN``, and done tickets only if they changed in the last ``DONE_DAYS``.
@@ -36,7 +36,7 @@ from app.tickets.read import LabelSummary, in_live_projects
 
 CARDS_PER_COLUMN = 100
 DONE_DAYS = 14
-# Counts of a column stop here, so that the cost of a board does not grow without limit.
+# The largest count of a column, to bound the cost of a board.
 MAX_COUNT = 10_000
 
 _CARD_TYPES = [TicketType.STORY.value, TicketType.SUBTASK.value]
@@ -45,7 +45,7 @@ _priority = case(
     {str(level): number for level, number in cards.RANKS.items()}, value=Ticket.priority, else_=9
 )
 _due = func.coalesce(Ticket.due_date, cards.NO_DATE)
-# What each order sorts cards by; ``cards`` gives browsers a key that sorts the same.
+# The sort key of the cards for each order; ``cards`` gives browsers a key that sorts the same.
 _ORDERS: dict[BoardOrder, tuple[Any, ...]] = {
     BoardOrder.RANK: (Ticket.rank, Ticket.id),
     BoardOrder.PRIORITY: (_priority, _due, Ticket.updated_at.desc(), Ticket.id.desc()),
@@ -65,12 +65,12 @@ class Outline:
 
     @property
     def columns(self) -> tuple[Any, ...]:
-        """What its cards are sorted by."""
+        """The columns by which its cards are sorted."""
         return _ORDERS[self.order]
 
     @property
     def within(self) -> ColumnElement[bool]:
-        """The tickets that can be on the board; of one project, takes ``project_id``."""
+        """The tickets that can be on the board; for one project, takes ``project_id``."""
         where = (
             in_live_projects()
             if self.is_cross_project
@@ -116,10 +116,10 @@ class Column:
     category: str
     # Live tickets in the column without any filter; MAX_COUNT + 1 means that or more.
     total: int
-    # How many it should hold at most.
+    # The recommended maximum of tickets.
     limit: int | None = None
     cards: list[Card] = field(default_factory=list)
-    # Tickets that match the filters, shown or not; of done ones, only the recent.
+    # Tickets that match the filters, shown or not; of done ones, only recent ones.
     fitting: int = 0
 
     @property
@@ -257,7 +257,7 @@ def _first_unfiltered(shape: Shape, columns: Sequence[Column]) -> list[Any]:
 
 @lru_cache
 def _firsts(outline: Outline, cut: tuple[bool, ...]) -> Prepared:
-    """The first cards of each state along the index; where ``cut``, only recent ones."""
+    """The first cards of each state along the index; only recent ones for states in ``cut``."""
     columns = []
     for number, is_cut in enumerate(cut):
         column = select(Ticket.id).where(
@@ -290,7 +290,7 @@ def cards_among(
     ticket_ids: Sequence[str],
     users: dict[str, UserSummary],
 ) -> list[Card]:
-    """The cards of those of these tickets that the board shows."""
+    """The cards of those of these tickets that are on the board."""
     among = Ticket.id.in_(ticket_ids)
     statement = _fitting(shape.outline, [*conditions, among], cards.SOURCE).order_by(
         *shape.outline.columns

@@ -36,7 +36,7 @@ class BoardCell:
 
 @dataclass(frozen=True, slots=True)
 class MovedCard:
-    """The cell before, and whether the card was moved; False if it had left the cell seen."""
+    """The cell before the move, and whether the card was moved: not if it had left ``seen``."""
 
     before: BoardCell
     is_moved: bool

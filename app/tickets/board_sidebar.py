@@ -19,7 +19,7 @@ from app.tickets.read import LabelSummary
 @dataclass(frozen=True, slots=True)
 class BoardSidebar:
     labels: list[LabelSummary]
-    # Of the reader, and those that others share.
+    # The reader's own views, and those that others share.
     views: list[dict[str, Any]]
 
 

@@ -19,7 +19,7 @@ from app.tickets import board_moves, loaders, messages, service, templates
 from app.tickets.models import Ticket
 
 # Each ticket, each template and the deletion write an event; a request can be undone only up to
-# this many.
+# this many events.
 MAX_RELABELLED_TICKETS = labels.MAX_NAMED_TICKETS - templates.MAX_TEMPLATES - 1
 
 
@@ -82,9 +82,9 @@ def replace_state(actor: Actor, project_id: str, state_id: str, *, into_state_id
     return moved
 
 
-# Per request; one undo takes back as many events (undo/service.py).
+# Per request; one undo covers as many events (undo/service.py).
 MAX_TICKETS = 500
-# Per transaction, which limits how long other writers wait.
+# Per transaction, to limit how long other writers wait.
 BATCH = 100
 
 
@@ -97,13 +97,13 @@ class OrderEnd(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    # Fields of ``update_ticket``.
+    # Arguments of ``update_ticket``.
     fields: dict[str, Any] = field(default_factory=dict)
     # A state, or a category, which means its first state in the ticket's project.
     place: str | None = None
     add_label: str | None = None
     remove_label: str | None = None
-    # The end of the manual order to which the tickets go; they keep their order.
+    # The end of the manual order to which the tickets are moved; they keep their order.
     end: OrderEnd | None = None
     delete: bool = False
 
@@ -127,8 +127,8 @@ def change(
 ) -> list[BulkOutcome]:
     """Change these tickets; a refused ticket keeps all its values.
 
-    Tickets that go to an end come in the order of ``in_placing_order``, ``before`` are those
-    that were placed already.
+    Tickets that move to an end must be in the order of ``in_placing_order``; ``before`` are those
+    that were already placed.
     """
     placed = list(before)
     outcomes = []
@@ -143,8 +143,8 @@ _NEWEST: tuple[Any, ...] = (Ticket.created_at, Ticket.id)
 
 
 def order_of(end: OrderEnd | None) -> list[Any]:
-    """The order in which tickets are changed: newest first, or if they go to an end of the manual
-    order, from that end, so that each is placed beside the last one.
+    """The order in which tickets are changed: newest first or, if they move to an end of the manual
+    order, from that end, so that each is placed beside the previous one.
     """
     if end is OrderEnd.TOP:
         return list(_MANUAL)
@@ -152,7 +152,7 @@ def order_of(end: OrderEnd | None) -> list[Any]:
 
 
 def starting_at(ticket_id: str, end: OrderEnd | None) -> ColumnElement[bool]:
-    """A ticket, and what comes after it in ``order_of``."""
+    """A ticket, and those after it in ``order_of``."""
     columns = _MANUAL if end else _NEWEST
     found = session.execute(select(*columns).where(Ticket.id == ticket_id)).one_or_none()
     if found is None:
@@ -185,7 +185,7 @@ def _one(actor: Actor, ticket_id: str, changes: Changes, placed: Sequence[str] =
 
 
 def _place(ticket: Ticket, end: OrderEnd, placed: Sequence[str]) -> dict[str, Any]:
-    """The place beside the last live ticket of the project that was placed, or at the end."""
+    """The place beside the last placed live ticket of the project, or at the end."""
     at_end, beside = (
         ("rank_before", "rank_after") if end is OrderEnd.TOP else ("rank_after", "rank_before")
     )

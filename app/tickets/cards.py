@@ -1,4 +1,4 @@
-"""Cards: what the board shows of tickets, read in two statements for any number of them."""
+"""Cards: the data of tickets on a board, read in two statements for any number of them."""
 
 import zlib
 from collections.abc import Mapping, Sequence
@@ -23,14 +23,14 @@ from app.tickets.relations import is_open_blocker
 RANKS = {Priority.URGENT: 0, Priority.HIGH: 1, Priority.MEDIUM: 2, Priority.LOW: 3}
 # Sorts after every date.
 NO_DATE = "9999-99-99"
-# How long a card shows that a bot touched its ticket.
+# How long a card shows that a bot acted on its ticket.
 TOUCH_MS = 15 * MINUTE_MS
 # The lane of cards without an assignee, epic or label.
 NONE = "none"
 
 
 class BoardOrder(StrEnum):
-    """What the cards of a column are sorted by."""
+    """The orders of the cards of a column."""
 
     RANK = "rank"
     PRIORITY = "priority"
@@ -39,7 +39,7 @@ class BoardOrder(StrEnum):
 
     @classmethod
     def of(cls, values: Mapping[str, str]) -> "BoardOrder":
-        """The order that an address or a form asks for by ``sort``."""
+        """The order that ``sort`` requests in an address or a form."""
         order = values.get("sort", "")
         return cls(order) if order in set(cls) else cls.RANK
 
@@ -85,7 +85,7 @@ class Parts:
     comments: int = 0
     touched_at: int = 0
     touched_by: str | None = None
-    # The last event (ms) of the bot that holds the ticket.
+    # The last event (ms) of the bot to which the ticket is assigned.
     last_sign_at: int = 0
 
 
@@ -106,7 +106,7 @@ def build(
         card["sort_key"] = _sort_key(row, order)
         card["lane"] = lane_of(card, grouping)
         card["look"] = repr(card)
-        # Browsers compare cards by this, and leave an unchanged card alone.
+        # Browsers compare cards by this, and leave unchanged cards alone.
         card["version"] = f"{zlib.crc32(card['look'].encode()):08x}"
         cards.append(card)
     return cards
@@ -140,7 +140,7 @@ def _card(row: AnyRow, users: dict[str, UserSummary], parts: Parts, column: str)
 
 
 def _sort_key(row: AnyRow, order: BoardOrder) -> str:
-    """A text by which browsers put the card in its place."""
+    """A text by which browsers sort the card."""
     due = row.due_date or NO_DATE
     match order:
         case BoardOrder.RANK:
@@ -155,7 +155,7 @@ def _sort_key(row: AnyRow, order: BoardOrder) -> str:
 
 
 def lane_of(card: Card, grouping: str) -> str:
-    """The lane of a card; of several labels, the first by name counts."""
+    """The lane of a card; if it has several labels, the first by name counts."""
     if grouping == "assignee":
         return card["assignee"]["id"] if card["assignee"] else NONE
     if grouping == "epic":
@@ -168,7 +168,7 @@ def lane_of(card: Card, grouping: str) -> str:
 
 
 def _all_parts() -> Prepared:
-    """A union whose rows each fill a part of ``Parts`` of one of ``ticket_ids``."""
+    """A union in which each row fills a part of ``Parts`` for one of ``ticket_ids``."""
     ticket_ids: Any = bindparam("ticket_ids", expanding=True)
     is_done = WorkflowState.category == StateCategory.DONE.value
     nobody = cast(null(), Id)
@@ -221,7 +221,7 @@ _PARTS = _all_parts()
 
 
 def parts_of(ticket_ids: Sequence[str]) -> dict[str, Parts]:
-    """The parts by ticket id, in one statement; a ticket without any is missing."""
+    """The parts by ticket id, in one statement; a ticket without any is omitted."""
     if not ticket_ids:
         return {}
     parts_by_id: dict[str, Parts] = {}

@@ -1,4 +1,4 @@
-"""What changed after a viewer's last request, for boards and lists that update themselves.
+"""Changes after a viewer's last request, for boards and lists that update themselves.
 
 The source is the audit log. On PostgreSQL an earlier transaction may commit later, so each request
 looks back ``OVERLAP_MS`` before the newest event seen. The token marks the events already known.
@@ -21,9 +21,9 @@ from app.projects.models import Project
 from app.tickets.models import RelationType, Ticket, TicketRelation
 
 OVERLAP_MS = 10_000
-# More events than this are reported as a whole.
+# More events than this are not reported one by one.
 MAX_EVENTS = 200
-# A token marks each known event of the overlap by the last letters of its id.
+# A token marks each known event of the overlap by the last characters of its id.
 _MARK = 6
 _MAX_MARKS = 64
 TOKEN = re.compile(rf"(\d{{1,15}})\.((?:[0-9a-f]{{{_MARK}}}){{0,{_MAX_MARKS}}})")
@@ -48,7 +48,7 @@ class News:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A parsed token: the time (ms) to look from, and the marks of known events after it."""
+    """A parsed token: the time (ms) from which to look, and the marks of known events after it."""
 
     start: int
     marks: frozenset[str]
@@ -70,8 +70,8 @@ def read_token(token: str) -> Seen:
 def next_token(rows: Sequence[AnyRow], seen: Seen) -> str:
     """The token after these events, which are ordered newest first.
 
-    The overlap is cut to the events that a token can mark: an event inside it without a mark would
-    be reported in every answer.
+    The overlap is limited to the events that a token can mark: an event inside it without a mark
+    would be reported in every response.
     """
     start = max(seen.start, rows[0].created_at - OVERLAP_MS if rows else 0)
     if len(rows) > _MAX_MARKS:
@@ -99,7 +99,7 @@ def _newest(statement: AnySelect) -> Prepared:
     return Prepared(statement.order_by(*order).limit(MAX_EVENTS))
 
 
-# The project is selected, too, so that one statement also checks that it exists.
+# The project is also selected, so that one statement checks that it exists.
 _OF_PROJECT = _newest(
     select(*_EVENT, Project.id.label("project_id"), Project.deleted_at)
     .select_from(Project)
@@ -134,13 +134,13 @@ def since(token: str | None) -> tuple[bool, str]:
 
 
 def current_token() -> str:
-    """The token of a page that is read from here on."""
+    """The token for a page whose data is read after this call."""
     return since(None)[1]
 
 
 @operation(Access.READ)
 def news(actor: Actor, key: str | None, token: str) -> News | None:
-    """What happened in a project, or in all; None if nothing did, after a single statement.
+    """The news of a project, or of all; None if there is none, after a single statement.
 
     Raises NotFound or Gone for the project.
     """
@@ -166,7 +166,7 @@ def news(actor: Actor, key: str | None, token: str) -> News | None:
 
 
 def _touched(rows: Sequence[AnyRow]) -> frozenset[str]:
-    """The tickets of these events, and the tickets whose cards show something of them."""
+    """The tickets of these events, and the tickets whose cards show data of them."""
     own = {row.ticket_id for row in rows if row.ticket_id is not None}
     if not own:
         return frozenset()

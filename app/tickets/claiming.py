@@ -1,4 +1,4 @@
-"""Claiming work: each ready ticket goes to one worker, however many ask at once."""
+"""Claiming work: each ready ticket goes to one worker, even if many ask at once."""
 
 from typing import Any
 

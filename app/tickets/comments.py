@@ -1,6 +1,6 @@
 """Comment verbs. Only the author edits; the author and any human may delete.
 
-A human may also take an edit back, and an import shows files in comments that it brought along.
+A human may also undo an edit, and an import edits its own comments to show their files.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ from app.tickets import loaders, messages, reactions, runaways, searching
 from app.tickets.discussion import discussed
 from app.tickets.models import Comment, Ticket
 
-# Events that tell what a comment says.
+# Events whose comment has a text to show.
 SAID = ("comment.created", "comment.updated")
 
 
@@ -51,7 +51,7 @@ def _history_json(comment: Comment) -> list[dict[str, Any]]:
 
 
 def described(actor: Actor, comment: Comment, *, is_new: bool = False) -> dict[str, Any]:
-    """The JSON of one comment; what neither the actor nor its newness tells is looked up."""
+    """The JSON of one comment; looks up only what the actor and ``is_new`` do not determine."""
     author_id = comment.author_user_id
     if author_id == actor.user_id:
         author = user_summary(author_id, actor.kind.value, actor.username, actor.display_name)
@@ -95,7 +95,7 @@ def newest(ticket_id: str, limit: int) -> list[dict[str, Any]]:
 
 
 def present_bodies(comment_ids: Iterable[str]) -> dict[str, str]:
-    """The bodies of those of these comments that are not deleted, by id."""
+    """The bodies, by id, of these comments, without deleted ones."""
     wanted = list(comment_ids)
     if not wanted:
         return {}
@@ -106,7 +106,7 @@ def present_bodies(comment_ids: Iterable[str]) -> dict[str, str]:
 
 
 def with_texts(events: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The events with ``text``: what the comment that was made or edited says now, else ""."""
+    """The events with ``text``: the current text of a created or edited comment, else ""."""
     events = list(events)
     said = {one["id"]: one["payload"]["comment_id"] for one in events if one["event_type"] in SAID}
     bodies = present_bodies(said.values())
@@ -138,9 +138,9 @@ _INSERT = Prepared(insert(cast("Table", Comment.__table__)))
 
 
 def add(actor: Actor, ticket: Ticket, body: str) -> Comment:
-    """Add a comment whose body is valid to a ticket that is locked, and record it.
+    """Add a comment with a checked body to a locked ticket, and record it.
 
-    The session does not know what is returned.
+    The returned comment is not part of the session.
     """
     identifier = ids.new_id()
     created_at = ids.created_ms(identifier)
@@ -180,7 +180,7 @@ def update_comment(actor: Actor, comment_id: str, *, body: str | None = None) ->
 
 @operation(Access.HUMAN)
 def take_back_edit(actor: Actor, comment_id: str, *, body: str) -> Comment:
-    """Put an earlier text of a comment back, of anyone's comment: its author wrote that text.
+    """Restore an earlier text of anyone's comment: its author wrote that text.
 
     Raises Conflict ``invariant_violation`` for a text that the comment never had.
     """
@@ -193,7 +193,7 @@ def take_back_edit(actor: Actor, comment_id: str, *, body: str) -> Comment:
 
 
 def edit(actor: Actor, comment: Comment, ticket: Ticket, body: str) -> None:
-    """Change a comment that is locked to a valid body, and record it."""
+    """Change a locked comment to a checked body, and record it."""
     previous = comment.body
     comment.edit_history = [*comment.edit_history, {"body": previous, "edited_at": now_ms()}]
     comment.body = body

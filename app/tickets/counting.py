@@ -1,4 +1,4 @@
-"""Counts of tickets by filter, for who wants no rows."""
+"""Counts of tickets by filter, without rows."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -35,7 +35,7 @@ _COLUMNS: dict[CountBy, Any] = {
 }
 
 
-# Filters that are checked ticket by ticket; an index can find what the others leave.
+# Filters that are checked ticket by ticket; the other filters can use an index.
 _CHECKED = ("ticket_type", "priority", "updated_since")
 
 
@@ -44,12 +44,12 @@ class Counted:
     """The numbers of tickets by name, the largest first."""
 
     numbers: dict[str, int]
-    # Whether only the newest ``list_pages.MAX_COUNT`` that other filters leave were counted.
+    # Whether only the newest ``list_pages.MAX_COUNT`` tickets after the other filters were counted.
     is_partial: bool
 
 
 def _matching(actor: Actor, given: dict[str, Any]) -> tuple[list[ColumnElement[bool]], bool]:
-    """The conditions of what is counted, and whether it is a part.
+    """The conditions of the tickets to count, and whether they cover only a part.
 
     Covers the live tickets that the actor sees and the filters match.
     """
@@ -84,7 +84,7 @@ def count_tickets(actor: Actor, /, **given: Any) -> Counted:
 
 @operation(Access.READ)
 def count_tickets_by(actor: Actor, by: CountBy, /, **given: Any) -> Counted:
-    """The same by each name; a ticket counts for each of its labels."""
+    """Like ``count_tickets``, for each name; a ticket counts for each of its labels."""
     require(Lane.POOL)
     conditions, is_partial = _matching(actor, given)
     column = _COLUMNS[by]

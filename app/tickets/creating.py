@@ -1,4 +1,4 @@
-"""Creating tickets, alone or with what belongs to them, and which parent a ticket may have."""
+"""Creating tickets, alone or with children and relations, and which parent a ticket may have."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,9 +32,9 @@ CHILD_TYPE = {TicketType.EPIC: TicketType.STORY, TicketType.STORY: TicketType.SU
 PARENT_TYPE = {child: parent for parent, child in CHILD_TYPE.items()}
 
 MAX_CHILDREN = 20
-# Of one ticket.
+# For one ticket.
 MAX_RELATIONS = 20
-# As ``target`` of a relation: a child of the same request, counted from 0.
+# As ``target`` of a relation: a child in the same request, counted from 0.
 _CHILD = re.compile(r"children\[([0-9]{1,4})\]")
 
 
@@ -56,7 +56,7 @@ def checked_parent(project_id: str, kind: str, parent_ticket_id: str | None) -> 
 
 
 def check_values(fields: dict[str, Any]) -> None:
-    """Check the values that need nothing else to be judged; titles are stripped in place."""
+    """Check the values that can be checked in isolation; titles are stripped in place."""
     if "title" in fields:
         fields["title"] = text.line(fields["title"], "title", text.NAME_LENGTH)
     if "body" in fields:
@@ -101,9 +101,9 @@ def create_ticket(
 ) -> CreatedTicket:
     """Create a ticket with the next number of a project, which is an id or a project just read.
 
-    Imports pass ``reporter_user_id``, and ``written_at`` as (created_at, updated_at) in ms. Of the
-    comments that follow they pass the texts, ``said``, for the index, and when the last one was
-    written, ``discussed_at``. Raises InvalidField for an invalid value or reference, and Forbidden
+    Imports pass ``reporter_user_id``, and ``written_at`` as (created_at, updated_at) in ms. For the
+    comments that follow, they pass the texts as ``said``, for the index, and the time of the last
+    one as ``discussed_at``. Raises InvalidField for an invalid value or reference, and Forbidden
     ``sign_off_required``.
     """
     project = projects.writable(actor, into)
@@ -221,8 +221,8 @@ def create_breakdown(
 ) -> Breakdown:
     """Create a ticket, its children and the relations of both; fields as in ``create_ticket``.
 
-    A child has ``relations`` too. The ``target`` of a relation is a ticket, or ``children[0]`` for
-    the first child. Errors of a child or relation name its place.
+    A child can also have ``relations``. The ``target`` of a relation is a ticket, or
+    ``children[0]`` for the first child. Errors of a child or relation name its place.
     """
     _check_length("children", children, MAX_CHILDREN)
     ticket = create_ticket(actor, into, **fields)

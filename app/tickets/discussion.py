@@ -1,4 +1,4 @@
-"""When a ticket's comments, relations and links changed last; its version and ETag stay."""
+"""When a ticket's comments, relations and links last changed; its version and ETag stay."""
 
 from typing import Any, cast
 
@@ -18,5 +18,5 @@ LAST_ACTIVITY_AT: Any = literal_column(LAST_ACTIVE, BigInteger)
 
 
 def discussed(ticket_id: str, moment: int) -> None:
-    """Note that a comment, relation or link of the ticket changed at ``moment`` (ms)."""
+    """Record that a comment, relation or link of the ticket changed at ``moment`` (ms)."""
     _DISCUSSED.all(ticket_id=ticket_id, moment=moment)

@@ -25,7 +25,7 @@ _MONTHS = (
     "december",
 )
 _MIN_WORD_LENGTH = 3
-# For a day and a month without a year; February 29 comes at least every eighth year.
+# For a day and a month without a year; February 29 occurs at least every eighth year.
 _YEARS_AHEAD = 9
 
 _NUMBERED = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
@@ -37,7 +37,7 @@ _DAY_OF_MONTH = re.compile(
 
 
 def today() -> date:
-    """The day in UTC."""
+    """Today's date in UTC."""
     return datetime.fromtimestamp(now_ms() / 1000, UTC).date()
 
 
@@ -103,7 +103,7 @@ def _ahead(from_day: date, number: str, unit: str) -> date:
 
 
 def _place(names: tuple[str, ...], word: str) -> int | None:
-    """The place of the name that a word abbreviates."""
+    """The index of the name that a word abbreviates."""
     if len(word) < _MIN_WORD_LENGTH:
         return None
     return next((place for place, name in enumerate(names) if name.startswith(word)), None)

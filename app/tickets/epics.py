@@ -19,7 +19,7 @@ MIN_DAYS = 8
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """A state, and how many tickets were in it at the end of each day."""
+    """A state, and the number of its tickets at the end of each day."""
 
     name: str
     category: str
@@ -66,7 +66,7 @@ def flow(project_id: str, days: int) -> Flow:
 
 
 def _trimmed(flow: Flow) -> Flow:
-    """Without the days before the first ticket, except the last, but ``MIN_DAYS`` at least."""
+    """The flow without the days before the first ticket, except the last; at least ``MIN_DAYS``."""
     empty = next((index for index, total in enumerate(flow.totals) if total), 0)
     start = max(0, min(empty - 1, len(flow.days) - MIN_DAYS))
     return Flow(
@@ -103,7 +103,7 @@ def _changes(project_id: str, since: int) -> dict[tuple[str, int], int]:
     return changes
 
 
-# The list of tickets has the rest.
+# The list of tickets shows the rest.
 EPICS_SHOWN = 50
 
 _is_done = WorkflowState.category == StateCategory.DONE.value
@@ -119,7 +119,7 @@ class Epic:
     category: str
     stories: int = 0
     stories_done: int = 0
-    # The due dates of its stories, with whether each story is done.
+    # The due dates of its stories, each with whether the story is done.
     dates: list[tuple[str, bool]] = field(default_factory=list)
 
 

@@ -10,9 +10,9 @@ from app.tickets import messages
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    # In requests, and in the changes of events.
+    # The name in requests, and in the changes of events.
     name: str
-    # In the addresses and templates of pages; empty where no page shows it by itself.
+    # The name in addresses and templates of pages; empty if no page shows the field separately.
     page_name: str
     label: str
     # The value is the id of a user or a ticket.
@@ -24,7 +24,7 @@ class Field:
 FIELDS = (
     Field("title", "title", messages.TITLE, is_copied=True),
     Field("body", "body", messages.DESCRIPTION, is_copied=True),
-    # Changes only by transition.
+    # Changed only by transition.
     Field("state_id", "state", messages.STATE),
     Field(
         "assignee_user_id",

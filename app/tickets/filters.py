@@ -86,12 +86,12 @@ DUE = {
 
 
 def _is_due(words: list[str]) -> ColumnElement[bool]:
-    """Due at any of these times, seen from today; only what is not done is overdue."""
+    """Due at any of these times, relative to today; only tickets that are not done are overdue."""
     today = due_dates.today()
     monday, sunday = due_dates.week_of(today)
     week = timedelta(days=7)
     is_open = WorkflowState.category != StateCategory.DONE.value
-    # The expression of the index. PostgreSQL has no statistics about it, but about the column.
+    # The expression of the index. PostgreSQL has statistics only about the column.
     due = DUE_DATE_OR_LAST
     is_past = (due < today.isoformat()) & (Ticket.due_date < today.isoformat())
     times = {
@@ -108,7 +108,7 @@ UNTOUCHED = {days: messages.days(days) for days in ("7", "14", "30", "90")}
 
 
 def _is_untouched(days: list[str]) -> ColumnElement[bool]:
-    """Neither changed nor commented on for the fewest of these days."""
+    """Neither changed nor commented on for the smallest number of these days."""
     since = now_ms() - min(map(int, days)) * DAY_MS
     commented = exists(
         select(Comment.id).where(Comment.ticket_id == Ticket.id, Comment.created_at >= since)
@@ -120,14 +120,14 @@ def _is_untouched(days: list[str]) -> ColumnElement[bool]:
 class Filter:
     """A condition on a ticket joined with its state, and how menus show it.
 
-    Nothing checks a value here, so any value that a schema lets through must suit the column.
+    Values are not checked here, so any value that a schema accepts must suit the column.
     """
 
-    # Takes a value, or a list of which any may match.
+    # Takes a value, or a list of values, any of which may match.
     condition: Condition
     # Its name in menus of pages; menus omit filters without one.
     label: str = ""
-    # Its allowed words, in the order of menus; without any, its values are ids.
+    # Its allowed words, in the order of menus; if empty, its values are ids.
     words: tuple[str, ...] = ()
     is_flag: bool = False
 
@@ -153,7 +153,7 @@ FILTERS = {
     "untouched": Filter(_is_untouched, messages.NOT_UPDATED_FOR, tuple(UNTOUCHED)),
     "ready": Filter(lambda _: is_ready(), messages.READY, is_flag=True),
     "blocked": Filter(lambda _: is_blocked(), messages.BLOCKED, is_flag=True),
-    # In the addresses of pages, which people keep; the same over REST and tools.
+    # The name in addresses of pages, which people bookmark; the second is that of REST and tools.
     "quiet": Filter(lambda _: stalled_bots.has_stalled_bot(), messages.STALLED_BOTS, is_flag=True),
     "stalled": Filter(lambda _: stalled_bots.has_stalled_bot()),
     # A list of ids, or a query for ids.
@@ -162,7 +162,7 @@ FILTERS = {
 
 
 def given(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The filters with a value; None and False are left out. ``open`` becomes its categories."""
+    """The filters with a value; None and False are omitted. ``open`` becomes its categories."""
     present = {
         name: value for name, value in values.items() if value is not None and value is not False
     }

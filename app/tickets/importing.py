@@ -1,4 +1,4 @@
-"""Bringing a ticket along from another tracker, with its comments, their times and authors."""
+"""Importing a ticket from another tracker, with its comments, their times and authors."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ _INSERT = Prepared(insert(cast("Table", Comment.__table__)))
 
 @dataclass(frozen=True, slots=True)
 class ImportedComment:
-    """A comment with its original time (ms) and, if that is a person here, its author."""
+    """A comment with its original time (ms) and, if the author is a person here, the author."""
 
     body: str
     written_at: int | None = None
@@ -40,14 +40,14 @@ class ImportedTicket:
 
 
 def history_text(tracker: str, about: str, lines: Sequence[str]) -> str:
-    """A comment with what happened to a ticket in another tracker; ``about`` is how much, when."""
+    """A comment on a ticket's history in another tracker; ``about`` is its extent and time."""
     return f"**History in {tracker}**: {about}\n\n" + "\n".join(f"- {line}" for line in lines)
 
 
 def history_of(body: str) -> tuple[str, str] | None:
-    """The title and the list of a text such as ``history_text`` makes; None for any other.
+    """The title and the list of a text made by ``history_text``; None for any other text.
 
-    Anybody can write such a text, so it does not say that a comment was imported.
+    Anybody can write such a text, so it does not prove that a comment was imported.
     """
     match = _HISTORY.match(body)
     return (f"{match[1]}: {match[2]}", body[match.end() :]) if match else None
@@ -100,10 +100,10 @@ def import_ticket(
 def rewrite_texts(
     actor: Actor, project_id: str, external_id: str, rewritten: Callable[[str], str]
 ) -> list[tuple[str | None, str]]:
-    """Change the texts of an imported ticket, anyone's comments too, to show files that came later.
+    """Change the texts of an imported ticket and of all its comments, to show files imported later.
 
-    The texts, oldest first: that of the ticket, then those of comments with their ids. Raises
-    InvalidField for one that gets too long, NotFound, Gone, Forbidden.
+    Returns the texts, oldest first: that of the ticket, then those of comments with their ids.
+    Raises InvalidField for a text that gets too long, NotFound, Gone, Forbidden.
     """
     found = select(ImportedIssue.ticket_id).where(
         ImportedIssue.project_id == project_id, ImportedIssue.external_id == external_id
@@ -111,7 +111,7 @@ def rewrite_texts(
     ticket_id = session.scalar(found)
     if ticket_id is None:
         raise NotFound("ticket", external_id)
-    # Comments are locked before their ticket, as by whoever edits one.
+    # Comments are locked before their ticket, in the same order as for an edit.
     statement = select(Comment).where(Comment.ticket_id == ticket_id, Comment.deleted_at.is_(None))
     locked = session.scalars(statement.order_by(Comment.id).with_for_update(key_share=True)).all()
     ticket = loaders.writable(actor, ticket_id)

@@ -1,4 +1,4 @@
-"""Links: where else the work on a ticket is, such as its pull requests."""
+"""Links: other places of the work on a ticket, such as its pull requests."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -102,7 +102,7 @@ def checked_url(value: str, field: str = "url") -> str:
 
 
 def title_of(url: str) -> str:
-    """The title of a link that was given none."""
+    """The default title of a link."""
     known = code_addresses.read(url)
     name = known.name if known else url.removeprefix("https://").removesuffix("/")
     return name if len(name) <= text.NAME_LENGTH else f"{name[: text.NAME_LENGTH - 1]}…"
@@ -130,9 +130,9 @@ def add_link(
     title: str | None = None,
     kind: str | None = None,
 ) -> tuple[Ticket, dict[str, Any], bool]:
-    """Link a ticket to an address; return the ticket, the link, and if it is new.
+    """Link a ticket to an address; returns the ticket, the link, and whether it is new.
 
-    An address that the ticket has already keeps its link. Raises InvalidField, and Conflict
+    If the ticket already has the address, its link is kept. Raises InvalidField, and Conflict
     ``invariant_violation`` beyond 50 links.
     """
     ticket = loaders.writable(actor, reference)
@@ -191,9 +191,9 @@ def keep_link(
     kind: str,
     **fields: str | None,
 ) -> Literal["linked", "updated", "not linked"] | None:
-    """Bring the link of what an integration knows by ``external_id`` up to date; what was done.
+    """Update the link that an integration identifies by ``external_id``; returns what was done.
 
-    It is added only if ``is_new``, and beyond a limit not at all. A link that someone added by its
+    A missing link is added only if ``is_new`` and below the limit. A link that someone added by its
     address is taken over.
     """
     ticket = loaders.writable(actor, ticket_id)

@@ -1,4 +1,4 @@
-"""What lists of pages are sorted and grouped by, and the cursors of their pages."""
+"""The orders and groups of lists on pages, and the cursors of their pages."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -63,26 +63,26 @@ class OrderKey:
 
 @dataclass(frozen=True, slots=True)
 class Sort:
-    """An order of a list. A menu shows ``text``, the head of ``column`` leads to it."""
+    """An order of a list. A menu shows ``text``; the head of ``column`` links to it."""
 
     name: str
     column: str
     text: str
     key: OrderKey
-    # Across projects, where it differs.
+    # The key across projects, if it differs.
     key_of_all: OrderKey | None = None
     # Whether an index has this order in a project, and across projects.
     is_indexed: bool = False
     is_indexed_for_all: bool = False
-    # Ranks and numbers compare tickets of one project.
+    # Ranks and numbers only compare tickets of one project.
     is_for_all: bool = True
-    # Where the index has last tickets first: conditions for those before them, and for them.
+    # If the index has the last tickets first: conditions for those before them, and for them.
     stretches: tuple[ColumnElement[bool], ...] = ()
 
     def keys(self, *, is_cross_project: bool) -> tuple[OrderKey, ...]:
         """The parts of the order; the last is the id, as in the index, or newest first.
 
-        Where there are stretches, the first part is the number of the ticket's stretch.
+        If there are stretches, the first part is the number of the ticket's stretch.
         """
         key = self.key_of_all if is_cross_project and self.key_of_all else self.key
         own = (key, OrderKey(Ticket.id, "id", is_ascending=self.is_indexed and key.is_ascending))
@@ -113,7 +113,7 @@ _category: Any = case(
 
 
 def _or_last(name: Any) -> Any:
-    """A name to sort by; whoever has none comes last."""
+    """A name to sort by; rows without a name come last."""
     return func.coalesce(literal("0", Text()) + name, "1")
 
 
@@ -133,7 +133,7 @@ _first_label = _or_last(
 )
 _last_id: Any = literal(LAST_ID, Id())
 _Above = shared_alias(Ticket, "above")
-# The epic that a ticket is, or belongs to.
+# The epic that the ticket is or belongs to.
 EPIC_ID: Any = case(
     (Ticket.type == TicketType.EPIC.value, Ticket.id),
     else_=select(
@@ -201,7 +201,7 @@ _PARENT = Sort(
     messages.PARENT,
     OrderKey(func.coalesce(Ticket.parent_ticket_id, _last_id), "id"),
 )
-# Tickets without a date come last, whichever way.
+# Tickets without a date come last in both directions.
 _DUE = Sort(
     "due",
     "due",
@@ -233,7 +233,7 @@ SORTS = {
     for sort in pair
 }
 NEWEST = SORTS["created"]
-# What the menu offers; the other orders are in the heads of columns.
+# The orders in the menu; the other orders are in the heads of columns.
 IN_MENU = (
     "created",
     "oldest",
@@ -299,7 +299,7 @@ def order_by(keys: Sequence[OrderKey]) -> list[Any]:
 
 
 def after(keys: Sequence[OrderKey], values: Sequence[Any]) -> ColumnElement[bool]:
-    """What comes after these values in an order; the outermost condition lets an index seek."""
+    """The tickets after these values in an order; the outermost condition lets an index seek."""
     condition: ColumnElement[bool] | None = None
     for number, (key, value) in reversed(list(enumerate(zip(keys, values, strict=True)))):
         limit = bindparam(f"after_{number}", value, type_=key.sql_type)
@@ -316,7 +316,7 @@ def after(keys: Sequence[OrderKey], values: Sequence[Any]) -> ColumnElement[bool
 def stretches(
     sort: Sort, keys: Sequence[OrderKey], position: Sequence[Any] | None, *, backwards: bool
 ) -> Iterator[tuple[list[ColumnElement[bool]], Sequence[OrderKey]]]:
-    """What a sort reads one after the other beyond a position: conditions, and their order."""
+    """The stretches to read beyond a position, one after the other: conditions, and their order."""
     if not sort.stretches:
         yield ([] if position is None else [after(keys, position)]), keys
         return

@@ -1,8 +1,8 @@
-"""The lists of pages: sorted, grouped and counted at a cost that has a bound.
+"""The lists of pages: sorted, grouped and counted at a bounded cost.
 
-A filter by an index leaves candidates: the tickets of an assignee, say, or of the open states. At
-most ``MAX_COUNT`` of them are read. If there are no more, the list is sorted by anything; otherwise
-it goes along an index in its own order.
+A filter with an index leaves candidates: the tickets of an assignee, say, or of the open states. At
+most ``MAX_COUNT`` of them are read. If there are no more, the list can be sorted by anything;
+otherwise it is read along an index in the order of that index.
 """
 
 from collections.abc import Collection, Sequence
@@ -54,7 +54,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class TicketList:
-    """What a list shows: its filters, those by state apart."""
+    """The filters of a list; those by state are separate."""
 
     project_id: str | None
     conditions: Sequence[ColumnElement[bool]]
@@ -62,7 +62,7 @@ class TicketList:
     states: Sequence[AnyRow]
     # The ids of the states shown; None for all.
     shown: frozenset[str] | None = None
-    # One of the conditions that leaves few tickets by an index.
+    # One of the conditions: an indexed one that leaves few tickets.
     narrow: ColumnElement[bool] | None = None
     # Whether the conditions can be checked ticket by ticket.
     is_countable: bool = True
@@ -96,12 +96,12 @@ class TicketList:
 
     @property
     def all_conditions(self) -> list[ColumnElement[bool]]:
-        """Every condition of the list, for statements that go along an index in its order."""
+        """Every condition of the list, for statements that read along an index in its order."""
         conditions = [self.within, *self.conditions]
         if self.shown is not None:
             state_id: Any = Ticket.state_id
             if len(self.shown) > 1:
-                # The index of states has the order of a list within one of them alone.
+                # The index of states is in list order only within a single state.
                 state_id = type_coerce(Unindexed(state_id), Id())
             conditions.append(state_id.in_(sorted(self.shown)))
         return conditions
@@ -112,9 +112,9 @@ class TicketList:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many open and done tickets match, and the candidates if they can be sorted.
+    """The numbers of matching open and done tickets, and the candidates if they can be sorted.
 
-    A number above ``MAX_COUNT`` means that or more; None, that counting would read too many.
+    A number above ``MAX_COUNT`` means that or more; None means that counting would read too many.
     """
 
     open: int | None = None
@@ -191,7 +191,7 @@ def _count(
 
 
 def _candidates(source: ColumnElement[bool], *columns: Any) -> Select[Any]:
-    """Columns of the candidates, of one more than can be sorted at most."""
+    """The given columns of the candidates, at most one row more than can be sorted."""
     return (
         select(*columns)
         .select_from(Ticket)
@@ -237,7 +237,7 @@ class FoundTickets:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a list is sorted by; its groups come first."""
+    """The order of a list; its groups come first."""
 
     sort: Sort = NEWEST
     grouping: str = ""
@@ -378,7 +378,7 @@ class _RowsOfPage:
 def _page(
     found: Sequence[AnyRow], limit: int, cursor: str | None, *, backwards: bool
 ) -> _RowsOfPage:
-    """The rows of a page, of which one more was read in the direction of reading."""
+    """The rows of a page; one more row was read in the direction of reading."""
     rows, more = found[:limit], len(found) > limit
     if backwards:
         rows = rows[::-1]
@@ -391,7 +391,7 @@ def _cursor(order: Order, keys: Sequence[OrderKey], row: AnyRow) -> str:
 
 
 def epics(ids: Collection[str]) -> dict[str, Row]:
-    """Epics by their ids, as heads of groups show them."""
+    """Epics by their ids, for heads of groups."""
     columns = (Ticket.id, Ticket.display_id, Ticket.title, Ticket.type)
     rows = session.execute(select(*columns).where(Ticket.id.in_(sorted(set(ids)))))
     return {row.id: row._asdict() for row in rows}

@@ -59,7 +59,7 @@ _REWRITTEN: dict[str, ColumnElement[bool]] = {
     .scalar_subquery()
     == bindparam("category_of_state"),
 }
-# Their conditions hold the time.
+# Filters whose conditions contain the current time.
 _OF_THE_MOMENT = frozenset({"stalled"})
 # The filters with an index in list order, the most selective one first.
 _INDEXED = {
@@ -69,7 +69,7 @@ _INDEXED = {
     "state_id": Ticket.state_id,
     "project_id": Ticket.project_id,
 }
-# The tickets of a label on fewer tickets than this are looked up first. Those of any other label
+# For a label on fewer tickets than this, its tickets are looked up first. Those of any other label
 # are frequent enough to be found along the list.
 _COMMON = 2000
 _LAST_OF_FEW = {
@@ -143,8 +143,8 @@ def ticket_page(
 ) -> Page:
     """A page of tickets, newest first, by values of ``FILTERS``; a list matches any of its values.
 
-    None and False are not filters. With a query as a value, or a condition that depends on the
-    time, the statement cannot be cached.
+    None and False are not filters. If a value is a query, or a condition depends on the time, the
+    statement cannot be cached.
     """
     values = ticket_filters.given(filters)
     queries = {
@@ -177,7 +177,7 @@ def ticket_page(
 
 
 def _rewritten(values: dict[str, Any]) -> dict[str, Any]:
-    """The same filters, with those of ``_REWRITTEN`` where a database answers them faster."""
+    """The same filters, with those of ``_REWRITTEN`` if a database evaluates them faster."""
     values = {
         name: value[0] if isinstance(value, list) and len(value) == 1 and value[0] else value
         for name, value in values.items()
@@ -201,7 +201,7 @@ def _rewritten(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_common(name: str, value: str) -> bool:
-    """Whether enough tickets have this value for a list to ask them one by one."""
+    """Whether so many tickets have this value that a list should check it ticket by ticket."""
     return bool(_LAST_OF_FEW[name].all(value=value))
 
 
@@ -213,7 +213,7 @@ def any_is_common(label_ids: Sequence[str]) -> bool:
 def _filtered(
     statement: AnySelect, names: frozenset[str], lists: frozenset[str], first: str | None
 ) -> AnySelect:
-    """The statement with these filters; of those with an index only ``first`` uses it.
+    """The statement with these filters; of the indexed ones, only ``first`` uses its index.
 
     Cached, because building it costs more than running it.
     """
@@ -247,7 +247,7 @@ class _Found:
     def first(self) -> str | None:
         """The filter whose index is used: that of a project, or one that few tickets match.
 
-        The others are checked along the order: what many tickets have is found soon.
+        The others are checked along the order: frequent matches are found soon.
         """
         for name in _INDEXED:
             if name in self.values and name not in self.lists:
@@ -260,7 +260,7 @@ class _Found:
 def _sorted_page(
     found: _Found, sort: TicketSort, shape: TicketShape, *, limit: int, cursor: str | None
 ) -> Page:
-    """A page in this order. Its ids come first, so that what is sorted is small."""
+    """A page in this order. Its ids are selected first, so that little data is sorted."""
     keys = KEYS[sort]
     kind = f"ticket/{sort}"
     position = {}

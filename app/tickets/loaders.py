@@ -21,7 +21,7 @@ from app.search.documents import DocumentKind
 from app.tickets.models import Comment, Ticket, TicketType
 
 COMPLETIONS = 8
-# Parents that are offered, and hits of a search among which they are.
+# The most parents that are offered, and the most search hits among which they are looked for.
 PARENTS = 50
 HITS = 200
 
@@ -152,7 +152,7 @@ def parents_like(
 ) -> list[dict[str, Any]]:
     """Epics by part of title, or stories by words, and both by number; ``typed`` is not blank.
 
-    Epics are few, and read one after the other; stories come from the index of the search.
+    Epics are few and are read one by one; stories come from the search index.
     """
     number = Ticket.display_id.startswith(typed.upper(), autoescape=True)
     if kind is TicketType.EPIC:

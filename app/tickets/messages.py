@@ -1,4 +1,4 @@
-"""What tickets, comments, boards and lists say to people and to clients of the API."""
+"""Texts of tickets, comments, boards and lists, for people and API clients."""
 
 
 # Tickets

@@ -38,7 +38,7 @@ class Priority(StrEnum):
 
 
 class Reaction(StrEnum):
-    """What a comment can be answered with instead of another comment, in the order shown."""
+    """The reactions to a comment, in the order shown."""
 
     THUMBS_UP = "thumbs_up"
     THUMBS_DOWN = "thumbs_down"
@@ -62,7 +62,7 @@ class LinkKind(StrEnum):
 
 
 class LinkState(StrEnum):
-    """How far a pull request is; null for what has no state, or none that is known."""
+    """The progress of a pull request; null if the link has no state, or none that is known."""
 
     OPEN = "open"
     DRAFT = "draft"
@@ -77,11 +77,11 @@ class LinkChecks(StrEnum):
 
 
 _LIVE = "deleted_at IS NULL"
-# Most tickets have no parent, and those are found by other columns.
+# Most tickets have no parent, and those are found through other columns.
 _HAS_PARENT = "parent_ticket_id IS NOT NULL"
 
 
-# Written exactly as in the indexes, or no list is read along them.
+# Must be written exactly as in the indexes, or lists do not use them.
 DUE_OR_LAST = "coalesce(tickets.due_date, '9999-99-99')"
 PRIORITY_LEVEL = (
     "CASE tickets.priority WHEN 'urgent' THEN 0 WHEN 'high' THEN 1 WHEN 'medium' THEN 2 ELSE 3 END"
@@ -93,7 +93,7 @@ LAST_ACTIVE = (
 )
 
 
-# The same as expressions.
+# The same texts as expressions.
 DUE_DATE_OR_LAST: ColumnElement[str] = literal_column(DUE_OR_LAST, Text)
 NO_DUE_DATE: ColumnElement[str] = literal_column("'9999-99-99'", Text)
 LEVEL_OF_PRIORITY: ColumnElement[int] = literal_column(PRIORITY_LEVEL, Integer)
@@ -135,7 +135,7 @@ class Ticket(Base):
         # Few tickets are epics. The type is also a column, or the planner prefers the project's
         # index.
         _live_index("epics", "project_id", "type", only="type = 'epic'"),
-        # Covers what a board counts and orders by, so that it reads only the tickets it shows.
+        # Covers a board's counts and orders, so that the board reads only the tickets it shows.
         _partial_index(
             "ix_tickets_board",
             _LIVE,
@@ -146,7 +146,7 @@ class Ticket(Base):
             "due_date",
             "updated_at",
             "id",
-            # Always null here; without it SQLite reads the ticket to check that.
+            # Always null here; without it, SQLite reads the ticket to check that.
             "deleted_at",
         ),
         # The order inside a board's column, and of the whole project.
@@ -172,7 +172,7 @@ class Ticket(Base):
     type: Mapped[str] = mapped_column(short_text(8))
     title: Mapped[str] = mapped_column(short_text())
     body: Mapped[str] = mapped_column(Text)
-    # Null only for a deleted ticket whose state was deleted, too.
+    # Null only for a deleted ticket whose state was also deleted.
     state_id: Mapped[str | None] = mapped_column(
         Id, ForeignKey("workflow_states.id", ondelete="SET NULL")
     )
@@ -184,7 +184,7 @@ class Ticket(Base):
     created_at: Mapped[int] = mapped_column(Moment)
     updated_at: Mapped[int] = mapped_column(Moment)
     deleted_at: Mapped[int | None] = mapped_column(Moment)
-    # Its place in the manual order of the project (rank.py), by bytes.
+    # The place in the manual order of the project (rank.py), compared by bytes.
     rank: Mapped[str] = mapped_column(
         Text().with_variant(Text(collation="C"), "postgresql"), server_default=text("''")
     )
@@ -232,7 +232,7 @@ class TicketRelation(Base):
 
 
 class ExternalLink(Base):
-    """An address where work on a ticket is; each once on a ticket."""
+    """An address of the work on a ticket; unique per ticket."""
 
     __tablename__ = "ticket_links"
     __table_args__ = (
@@ -252,9 +252,9 @@ class ExternalLink(Base):
     kind: Mapped[str] = mapped_column(short_text(16))
     state: Mapped[str | None] = mapped_column(short_text(8))
     checks: Mapped[str | None] = mapped_column(short_text(8))
-    # Who wrote it, by the name at the code host.
+    # The author's name at the code host.
     author: Mapped[str | None] = mapped_column(short_text())
-    # Which connection keeps it up to date, and what it is there.
+    # The connection that keeps it up to date, and its id there.
     external_id: Mapped[str | None] = mapped_column(short_text())
     created_by_user_id: Mapped[str] = mapped_column(Id, ForeignKey("users.id"))
     created_at: Mapped[int] = mapped_column(Moment)
@@ -285,7 +285,7 @@ class Comment(Base):
     __tablename__ = "comments"
     __table_args__ = (
         Index(None, "ticket_id", "created_at", "id"),
-        # Covers on which tickets a person commented last.
+        # Covers which tickets a person last commented on.
         _partial_index(
             "ix_comments_live_author", _LIVE, "author_user_id", "created_at", "ticket_id"
         ),
@@ -329,12 +329,12 @@ class ImportedIssue(Base):
     external_id: Mapped[str] = mapped_column(short_text())
     ticket_id: Mapped[str] = mapped_column(Id, ForeignKey("tickets.id"))
     created_at: Mapped[int] = mapped_column(Moment)
-    # The addresses of its files that were gone in the other tracker, which are not asked for again.
+    # Addresses of its files that were missing in the other tracker and are not requested again.
     gone_files: Mapped[list[str] | None] = mapped_column(JSON(none_as_null=True))
 
 
 class TicketTemplate(Base):
-    """What a new ticket of a project can start from."""
+    """The initial values of a new ticket of a project."""
 
     __tablename__ = "ticket_templates"
     __table_args__ = (
@@ -346,13 +346,13 @@ class TicketTemplate(Base):
     id: Mapped[str] = id_key()
     project_id: Mapped[str] = mapped_column(Id, ForeignKey("projects.id"))
     name: Mapped[str] = mapped_column(short_text(80))
-    # The casefolded name, by which names are unique. Casefolding can triple the length.
+    # The casefolded name, which is unique. Casefolding can triple the length.
     name_key: Mapped[str] = mapped_column(short_text(240))
     title: Mapped[str] = mapped_column(short_text())
     body: Mapped[str] = mapped_column(Text)
     type: Mapped[str] = mapped_column(short_text(8))
     priority: Mapped[str] = mapped_column(short_text(8))
-    # Ids of labels; those that were deleted since are passed over.
+    # Ids of labels; deleted labels are ignored.
     label_ids: Mapped[list[str]] = mapped_column(JSON)
     created_at: Mapped[int] = mapped_column(Moment)
     updated_at: Mapped[int] = mapped_column(Moment)
@@ -384,5 +384,5 @@ class SavedView(Base):
     name: Mapped[str] = mapped_column(short_text(80))
     query: Mapped[str] = mapped_column(Text)
     created_at: Mapped[int] = mapped_column(Moment)
-    # With everyone who opens the project.
+    # Shared with everyone who opens the project.
     is_shared: Mapped[bool] = mapped_column(default=False, server_default=false())

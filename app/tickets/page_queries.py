@@ -102,14 +102,14 @@ def _row(
     number: _Column = _ZERO,
     type: _Column = _NONE,
 ) -> tuple[_Column, ...]:
-    """The columns of a part of ``_related``; a kind of row has only some of them."""
+    """The columns of a part of ``_related``; each kind of row has only some of them."""
     return (
         literal(kind).label("kind"),
         row_id.label("id"),
         name.label("name"),
         # A color, a username, a URL or a slug.
         detail.label("detail"),
-        # What rows of the kind are sorted by, or the key of their project.
+        # The sort key of rows of the kind, or the key of their project.
         position.label("position"),
         # A time in milliseconds, or a size.
         number.label("number"),
@@ -118,7 +118,7 @@ def _row(
 
 
 def _backlinks() -> list[AnySelect]:
-    """The pages and notes that lead to a ticket and that a person sees.
+    """The pages and notes that link to a ticket and that a person sees.
 
     They are rows of ``_related``, and take ``display_id``, ``ticket_id``, ``project_id`` and
     ``user_id``.
@@ -138,7 +138,7 @@ def _backlinks() -> list[AnySelect]:
         .order_by(_pages.c.title, _pages.c.id)
         .limit(_MAX_SOURCES)
     )
-    # A note belongs to the project of its ticket; a personal one is visible to its owner only.
+    # A note belongs to the project of its ticket; only its owner sees a personal one.
     first_words = func.substr(_notes.c.body, 1, FIRST_WORDS)
     own = and_(_notes.c.project_id.is_(None), _notes.c.created_by_user_id == bindparam("user_id"))
     notes = (
@@ -184,16 +184,15 @@ class ShownLink:
 class TicketPageData:
     """A ticket with its project, all labels of the project by name, watchers, links, backlinks.
 
-    Whether the reader muted it is theirs alone. Most tickets have no children or relations, so
-    whether there are any is known before they are read; a relation may be to a ticket that is not
-    shown.
+    Whether the ticket is muted applies to the reader only. Most tickets have no children or
+    relations, so flags tell whether to read them; a relation may be to a ticket that is not shown.
     """
 
     ticket: dict[str, Any]
     project: dict[str, str]
     labels: list[dict[str, str]]
     watchers: list[dict[str, Any]]
-    # The oldest first.
+    # Oldest first.
     links: list[ShownLink]
     sources: list[Backlink]
     is_muted: bool
@@ -278,7 +277,7 @@ def _related() -> Prepared:
         .join(TicketWatcher, TicketWatcher.user_id == User.id)
         .where(TicketWatcher.ticket_id == ticket_id)
     )
-    # Its kind, state and checks, which have no spaces.
+    # Its kind, state and checks, which contain no spaces.
     state = func.coalesce(ExternalLink.state, "")
     checks = func.coalesce(ExternalLink.checks, "")
     status = ExternalLink.kind.concat(" ").concat(state).concat(" ").concat(checks)
@@ -309,7 +308,7 @@ def _related() -> Prepared:
         .order_by(StoredFile.created_at.desc(), StoredFile.id.desc())
         .limit(_MAX_FILES)
     )
-    # Ordered by who reads them: a database takes long for that in a union.
+    # Callers sort the rows: a database takes long to sort a union.
     return Prepared(
         union_all(labels, watchers, links, mute, *_backlinks(), select(files.subquery()))
     )
@@ -376,7 +375,7 @@ def children(ticket_id: str) -> list[dict[str, Any]]:
 
 @operation(Access.HUMAN)
 def deleted(actor: Actor, reference: str) -> dict[str, Any]:
-    """What people see of a deleted ticket: when it was deleted and by whom, and its children."""
+    """The data of a deleted ticket for people: when and by whom it was deleted, its children."""
     row = session.execute(
         select(Ticket.id, Ticket.display_id, Ticket.title, Ticket.deleted_at, Project.key)
         .add_columns(Project.name, Project.id.label("project_id"))

@@ -1,7 +1,7 @@
-"""A ticket as it was at a time: its present values, with each later change of the log taken back.
+"""A ticket as it was at a time: its current values, with each later change in the log reverted.
 
-Of what the log does not hold, the answer names the field in ``not_recorded``. People, labels,
-states and the parent have their present names, or the last one that they had.
+Fields that the log does not cover are named in ``not_recorded``. People, labels, states and the
+parent have their current names, or the last one that they had.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,9 +22,9 @@ from app.tickets import messages, read
 from app.tickets.models import Ticket
 from app.tickets.read import LabelSummary, StateSummary
 
-# Events that are read at once.
+# Events that are read in one query.
 CHUNK = 500
-# Changes that a slider goes over.
+# The most changes that a slider covers.
 MAX_TIMES = 200
 CREATED, DELETED = "ticket.created", "ticket.deleted"
 _CHANGES = (
@@ -35,7 +35,7 @@ _CHANGES = (
     DELETED,
     "ticket.restored",
 )
-# Where an event names the state of the ticket after it.
+# The payload field that names the state of the ticket after the event, by event type.
 _NAME_STATE = {
     CREATED: "state_id",
     "ticket.state_changed": "to_state_id",
@@ -48,7 +48,7 @@ _DISCUSSION = (
     *("ticket.link_added", "ticket.link_removed"),
 )
 _LABEL_DELETED, _STATE_DELETED = "label.deleted", "workflow_state.deleted"
-# What changes, as columns of the ticket.
+# The columns of the ticket that can change.
 _VALUES = (
     "title",
     "body",
@@ -66,14 +66,14 @@ LABELS = "labels"
 
 @dataclass(slots=True)
 class PastTicket:
-    """The values of a ticket while its changes are taken back, the newest first."""
+    """The values of a ticket while its changes are reverted, newest first."""
 
     values: dict[str, Any]
     label_ids: set[str]
     not_recorded: set[str] = field(default_factory=set)
     # Whether the log says that the ticket was created later.
     is_before_log: bool = False
-    # A deleted ticket loses a state that is deleted, and is restored into the first one.
+    # A deleted ticket loses a deleted state, and is restored into the first state.
     was_deleted: bool = False
 
     def take_back(self, event: AnyRow, ticket_id: str) -> None:
@@ -91,7 +91,7 @@ class PastTicket:
                 self.values["deleted_at"] = None
                 self.was_deleted = True
             case "ticket.restored":
-                # Until its deletion is found.
+                # Counts as deleted until the event of the deletion is found.
                 self.values["deleted_at"] = event.created_at
                 self.was_deleted = True
             case _:
@@ -106,7 +106,7 @@ class PastTicket:
                 self.values[name] = change["from"]
 
     def _take_back_label(self, payload: dict[str, Any], ticket_id: str) -> None:
-        """A label was deleted; a label of very many tickets, or an old event, names no tickets."""
+        """Revert a label's deletion; without the ids of its tickets, labels are not recorded."""
         ticket_ids = payload.get("ticket_ids")
         if ticket_ids is None:
             self.not_recorded.add(LABELS)
@@ -120,8 +120,8 @@ def get_ticket_at(
 ) -> dict[str, Any]:
     """The ticket as it was at a time (ms), with ``at`` and ``not_recorded``.
 
-    Raises what ``get_ticket`` raises, NotFound if it was not created yet, Gone if it was deleted
-    then, and InvalidField ``at`` for a time before the log knew the ticket.
+    Raises the errors of ``get_ticket``, NotFound if it was not yet created, Gone if it was deleted
+    at that time, and InvalidField ``at`` for a time before the log contains the ticket.
     """
     row = read.get_ticket(actor, reference, include_deleted=include_deleted).row
     at = min(at, now_ms())
@@ -169,7 +169,7 @@ def _past(row: AnyRow, at: int) -> PastTicket:
 
 
 def _state_before(row: AnyRow, at: int, otherwise: str | None) -> str | None:
-    """The state by the last event until then that names it; None if it was deleted by then."""
+    """The state in the last event until ``at`` that names it; None if it was deleted by then."""
     until = AuditEvent.created_at <= at
     of_ticket = and_(AuditEvent.ticket_id == row.id, AuditEvent.event_type.in_(_NAME_STATE))
     for event in _newest_first(of_ticket, until):
@@ -185,7 +185,7 @@ def _state_before(row: AnyRow, at: int, otherwise: str | None) -> str | None:
 
 
 def _labels_before(ticket_id: str, project_id: str, at: int) -> set[str] | None:
-    """The labels by the last event until then that names them, without those deleted since it.
+    """The labels in the last event until ``at`` that names them, without those deleted after it.
 
     None if there is none: older releases did not record the labels of a new ticket.
     """
@@ -270,7 +270,7 @@ def _json(row: AnyRow, past: PastTicket, at: int) -> dict[str, Any]:
         past.not_recorded.add(LABELS)
     spread_at = session.scalar(select(Project.ranks_spread_at).where(Project.id == row.project_id))
     if spread_at is not None and spread_at > at:
-        # Ranks between others were made shorter, which the log does not say.
+        # A later rebalancing shortened ranks, which the log does not record.
         past.not_recorded.add("rank")
     people = user_refs.summaries(
         user_id
@@ -295,7 +295,7 @@ def _json(row: AnyRow, past: PastTicket, at: int) -> dict[str, Any]:
 
 
 def _state(project_id: str, state_id: str | None) -> StateSummary | None:
-    """The state, also if it was deleted since; None if neither it nor its deletion is known."""
+    """The state, even if it was deleted; None if neither it nor its deletion is known."""
     if state_id is None:
         return None
     state = session.get(WorkflowState, state_id)
@@ -306,7 +306,7 @@ def _state(project_id: str, state_id: str | None) -> StateSummary | None:
 
 
 def _labels(project_id: str, label_ids: set[str]) -> list[LabelSummary]:
-    """The labels by name, also those that were deleted since."""
+    """The labels by name, including deleted ones."""
     found: dict[str, LabelSummary] = {
         label.id: {"id": label.id, "name": label.name, "color": label.color}
         for label in session.scalars(select(Label).where(Label.id.in_(label_ids)))

@@ -35,7 +35,7 @@ class QuickTicket:
     template: TicketTemplate | None = None
 
     def take(self, name: str, value: Any, label: str, words: str) -> None:
-        """Set a field and its chip; a later value replaces an earlier one, labels add up."""
+        """Set a field and its chip; a later value replaces an earlier one, labels accumulate."""
         if name == "label_ids":
             label_ids = self.fields.setdefault(name, [])
             if value in label_ids:
@@ -85,7 +85,7 @@ def read(
 
 
 def _fill(draft: QuickTicket, template: TicketTemplate) -> None:
-    """Take over what the line does not say; labels of both add up."""
+    """Fill in what the line does not specify; labels of both are combined."""
     label_ids = draft.fields.pop("label_ids", [])
     fields = templates.filled(template, {"title": draft.title, **draft.fields})
     draft.title = fields.pop("title")

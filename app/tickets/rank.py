@@ -1,7 +1,7 @@
 """Manual order: the tickets of a project are sorted by the bytes of their ranks.
 
 A rank is a fraction in base 62 without trailing zeros, so another fits between any two. Ranks grow
-longer where tickets are often placed between the same two; the neighbors then get shorter ranks.
+longer if tickets are often placed between the same two; the neighbors then get shorter ranks.
 """
 
 from collections.abc import Sequence
@@ -18,17 +18,17 @@ from app.tickets.models import Priority, Ticket
 
 DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _BASE = len(DIGITS)
-# Where a rank would be longer, the neighbors are spread instead.
+# If a rank would be longer, the neighbors are spread instead.
 MAX_LENGTH = 60
 
-# Urgent tickets start on top. What is left between the bands is for tickets placed by hand.
+# Urgent tickets start on top. The space between the bands is for tickets placed by hand.
 _BANDS = {Priority.URGENT: "2", Priority.HIGH: "4", Priority.MEDIUM: "6", Priority.LOW: "8"}
 
 
 def initial(priority: str, number: int) -> str:
-    """The rank of a new ticket: below all tickets of its priority that nobody has moved.
+    """The rank of a new ticket: below all unmoved tickets of its priority.
 
-    It follows from the ticket's number alone, so creating tickets compares no neighbors.
+    It is derived from the ticket's number alone, so creating tickets compares no neighbors.
     """
     return f"{_BANDS[Priority(priority)]}{number:010d}V"
 
@@ -53,7 +53,7 @@ def between(low: str, high: str) -> str:
 
 
 def _common_length(low: str, high: str) -> int:
-    """How many digits both begin with; ``low`` counts as followed by zeros."""
+    """The number of digits with which both begin; ``low`` counts as followed by zeros."""
     length = 0
     while length < len(high) and (low[length] if length < len(low) else DIGITS[0]) == high[length]:
         length += 1
@@ -61,7 +61,7 @@ def _common_length(low: str, high: str) -> int:
 
 
 def spread(low: str, high: str, count: int) -> Sequence[str]:
-    """``count`` ranks between two, in order and evenly apart; arguments as of ``between``."""
+    """``count`` ranks between two, in order and evenly spaced; arguments as in ``between``."""
     if count == 0:
         return []
     middle = between(low, high)
@@ -71,7 +71,7 @@ def spread(low: str, high: str, count: int) -> Sequence[str]:
 
 # -- placing a ticket ----------------------------------------------------------------------------
 
-# How many neighbors on each side get new ranks where there is no room left; doubled until there is.
+# How many neighbors on each side get new ranks if there is no room; doubled until there is.
 _SPREAD = 100
 _Rows = list[tuple[str, str]]
 
@@ -92,7 +92,7 @@ def rank_for(ticket: Ticket, placement: Placement) -> str:
     lock = select(Project.id).where(Project.id == ticket.project_id).with_for_update(key_share=True)
     session.execute(lock)
     if placement.neighbor is not None:
-        # It may have been moved while this waited for the lock.
+        # It may have been moved while this call waited for the lock.
         session.refresh(placement.neighbor, ["rank"])
     above, below = _around(ticket, placement, 1)
     low, high = (above[-1][1] if above else ""), (below[0][1] if below else "")
@@ -121,7 +121,7 @@ def _around(ticket: Ticket, placement: Placement, count: int) -> tuple[_Rows, _R
     is_after = placement.side == "after"
     above, below = others, others
     if neighbor is None:
-        # All others are on one side.
+        # At an end, all others are on one side.
         above, below = (above, below.where(false())) if is_after else (above.where(false()), below)
     else:
         mark = _position_of(neighbor)
@@ -166,7 +166,7 @@ def _make_room(ticket: Ticket, placement: Placement) -> str:
 
 
 def id_above(ticket: Ticket) -> str | None:
-    """The id of the live ticket right above this one; None where it is the first."""
+    """The id of the live ticket right above this one; None if it is the first."""
     return session.scalar(
         select(Ticket.id)
         .where(

@@ -1,4 +1,4 @@
-"""Reactions: a user answers a comment with an emoji, and takes it back by doing so again."""
+"""Reactions: a user reacts to a comment with an emoji, and removes it by doing so again."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ EMOJI = {
     Reaction.THUMBS_DOWN: "\N{THUMBS DOWN SIGN}",
     Reaction.LAUGH: "\N{SMILING FACE WITH OPEN MOUTH AND SMILING EYES}",
     Reaction.HOORAY: "\N{PARTY POPPER}",
-    # The selector asks for the colored form.
+    # The variation selector requests the colored form.
     Reaction.HEART: "\N{HEAVY BLACK HEART}\N{VARIATION SELECTOR-16}",
     Reaction.EYES: "\N{EYES}",
 }
@@ -49,7 +49,7 @@ REACTIONS = (
 
 
 def reactions_in(json_rows: str | None) -> list[dict[str, Any]]:
-    """Parse a value of the column ``REACTIONS``: who came first is named first."""
+    """Parse a value of the column ``REACTIONS``; users are in the order of their reactions."""
     users: dict[str, list[UserSummary]] = {}
     for _, user_id, reaction, *names in sorted(orjson.loads(json_rows)) if json_rows else ():
         users.setdefault(reaction, []).append(user_summary(user_id, *names))
@@ -72,13 +72,13 @@ def of_comment(comment_id: str) -> list[dict[str, Any]]:
 
 @operation(Access.WRITE)
 def add_reaction(actor: Actor, comment_id: str, reaction: str) -> Comment:
-    """React to a comment; raises NotFound for an unknown reaction. Twice is once."""
+    """React to a comment; raises NotFound for an unknown reaction. Idempotent."""
     return _change(actor, comment_id, reaction, is_added=True)
 
 
 @operation(Access.WRITE)
 def remove_reaction(actor: Actor, comment_id: str, reaction: str) -> None:
-    """Take the actor's own reaction back, if there is one; raises NotFound for an unknown one."""
+    """Remove the actor's own reaction, if there is one; raises NotFound for an unknown one."""
     _change(actor, comment_id, reaction, is_added=False)
 
 
@@ -86,14 +86,14 @@ def remove_reaction(actor: Actor, comment_id: str, reaction: str) -> None:
 def put_back_reaction(
     actor: Actor, comment_id: str, reaction: str, *, user_id: str, is_added: bool
 ) -> None:
-    """Add or remove a user's reaction again, to take the user's own change back."""
+    """Add or remove a user's reaction again, to undo the user's own change."""
     _change(actor, comment_id, reaction, is_added=is_added, user_id=user_id)
 
 
 def _change(
     actor: Actor, comment_id: str, reaction: str, *, is_added: bool, user_id: str | None = None
 ) -> Comment:
-    """Add or remove a reaction, and record it if that changes anything; the comment."""
+    """Add or remove a reaction, record any change, and return the comment."""
     comment, ticket = loaders.writable_comment(actor, comment_id)
     if reaction not in set(Reaction):
         raise NotFound("reaction", reaction)
@@ -111,7 +111,7 @@ def _change(
         comment_id=comment.id,
         reaction=reaction,
         action="added" if is_added else "removed",
-        # Whose it is, where that is not who acted.
+        # The user whose reaction it is, if that is not the actor.
         **({"user_id": user_id} if user_id else {}),
     )
     return comment

@@ -77,7 +77,7 @@ LABELS = (
     .label("labels")
 )
 
-# All that ``ticket_json`` reads.
+# All columns that ``ticket_json`` reads.
 _COLUMNS = (
     Ticket.id,
     Ticket.display_id,
@@ -142,7 +142,7 @@ _COMMENTS = (
     .scalar_subquery()
     .label("comments")
 )
-# What a short row shows, with names only, and the number of comments.
+# The columns of a short row, with names only, and the number of comments.
 _SHORT_COLUMNS = (
     *(Ticket.id, Ticket.display_id, Ticket.type, Ticket.title, Ticket.priority, Ticket.due_date),
     *(Ticket.created_at, Ticket.updated_at, Ticket.discussed_at),
@@ -159,7 +159,7 @@ SHORT = (
     .outerjoin(_Assignee, _Assignee.id == Ticket.assignee_user_id)
     .outerjoin(Parent, Parent.id == Ticket.parent_ticket_id)
 )
-# Those that are not deleted.
+# Tickets that are not deleted.
 LIVE = BODILESS.where(Ticket.deleted_at.is_(None))
 
 # The fields of a ticket that can be null; the body is in lists without bodies.
@@ -234,7 +234,7 @@ def tickets_json(rows: Sequence[AnyRow]) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class TicketShape:
-    """What a list selects of tickets, and how that becomes its rows."""
+    """The columns that a list selects of tickets, and how they become its rows."""
 
     statement: AnySelect
     build: Callable[[Sequence[AnyRow]], list[dict[str, Any]]]
@@ -249,7 +249,7 @@ def in_live_projects(ticket: type[Ticket] = Ticket) -> ColumnElement[bool]:
     return ticket.project_id.not_in(deleted)
 
 
-# The latest change of a ticket, and of each row that its JSON includes.
+# The latest change of a ticket and of each row that its JSON includes.
 _CHANGED = Prepared(
     _joined(
         Ticket.updated_at,
@@ -274,7 +274,7 @@ _CHANGED = Prepared(
 
 
 def shows_nothing_newer(ticket_id: str) -> bool:
-    """Whether no row that the ticket's JSON includes is newer than the ticket, and its ETag."""
+    """Whether no row that the ticket's JSON includes is newer than the ticket and its ETag."""
     own, *others = _CHANGED.first(ticket_id=ticket_id)
     return all(other is None or other <= own for other in others)
 

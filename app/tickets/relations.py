@@ -162,7 +162,7 @@ def create_relation(
     statement = _rows(bool(actor.allowlist)).where(TicketRelation.id == identifier)
     row = session.execute(statement, _values(actor, source.id)).one_or_none()
     if row is None:
-        # The target was deleted meanwhile.
+        # The target was deleted in the meantime.
         raise InvalidField(TARGET_FIELD, "not_found", messages.TICKET_NOT_FOUND)
     return source, relation_json(row, source.id)
 
@@ -229,7 +229,7 @@ def delete_relation(actor: Actor, reference: str, relation_id: str) -> None:
 
 
 def _discussed(source: Ticket, target: Ticket, moment: int) -> None:
-    """Note it on both tickets, unless a reader of one may not know of the other."""
+    """Record the time on both tickets, unless a reader of one may not know of the other."""
     if source.project_id != target.project_id:
         return
     for end_id in sorted((source.id, target.id)):

@@ -1,9 +1,9 @@
 """The guard against runaways.
 
-A bot that creates too much in ten minutes is paused. Most writes ask no database: a process that
-found a bot far below the limit counts the next few by itself, and looks again soon. The count is
-that of the database, so it holds over all processes: each further one can let a bot exceed the
-limit by what it counts by itself, five for the default.
+A bot that creates too much in ten minutes is paused. Most writes query no database: a process that
+found a bot far below the limit counts the next few by itself, and soon checks again. The database's
+count covers all processes: each additional process can let a bot exceed the limit by what it counts
+by itself, five for the default.
 """
 
 from dataclasses import dataclass
@@ -24,20 +24,20 @@ from app.projects.service import MAX_CREATION_LIMIT
 from app.tickets.models import Comment, Ticket
 
 WINDOW_MS = 10 * MINUTE_MS
-# What a process counts by itself: a part of what is left, a few at most, or of a high limit another
-# part, so that looking at each creation costs little; and for how long.
+# How much a process counts by itself: a share of what is left, up to a small number or, for a high
+# limit, a share of it, so that checks cost little; and for how long.
 LEFT_DIVISOR = 16
 TRUSTED_CREATIONS = 5
 LIMIT_DIVISOR = 200
 TRUSTED_MS = 5_000
 MAX_BOTS = 10_000
-# What is counted of one bot in one project, and looked through for it.
+# The most rows that are counted, and read, for one bot in one project.
 _MAX_COUNTED = literal_column(str(MAX_CREATION_LIMIT + 1), Integer)
 
 
 @dataclass(slots=True)
 class UncheckedCreations:
-    """What a bot can create in a project before the database is asked again."""
+    """The creations of a bot in a project that are allowed before the next database check."""
 
     left: int
     until: int
@@ -76,7 +76,7 @@ _comments = (
     .limit(_MAX_COUNTED)
     .subquery()
 )
-# Files know only their page. The wiki, which has the model, is above this package.
+# Files only know their page. The wiki, which has the model, is above this package.
 _pages = table(
     "wiki_pages", column("id", Id), column("project_id", Id), column("deleted_at", Moment)
 )
@@ -104,7 +104,7 @@ _CREATED = Prepared(
 
 
 def count_creation(actor: Actor, project_id: str) -> None:
-    """Count what the actor just created: a ticket, a comment, or a file on one or on a page.
+    """Count what the actor just created: a ticket, a comment, or a file on a ticket or page.
 
     A bot that created too much is paused.
     """

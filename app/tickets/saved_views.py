@@ -1,6 +1,6 @@
 """Saved views: names for query strings of boards and lists, of one person or of a whole project.
 
-A private view is a person's choice and records no event. What a project shares is a change of it.
+A private view records no event. A change to a shared view is recorded as one of the project.
 """
 
 from typing import Any
@@ -28,7 +28,7 @@ CHANGED = "views"
 
 
 def _recorded(view: SavedView) -> dict[str, Any] | None:
-    """What an event says of a view; None for a private one."""
+    """A view as an event records it; None for a private one."""
     if not view.is_shared:
         return None
     return {name: getattr(view, name) for name in ("id", "name", "query", "user_id")}
@@ -55,10 +55,10 @@ def _checked(query: str) -> str:
 def save_view(
     actor: Actor, project: SeenProject | None, *, name: str, query: str, is_shared: bool = False
 ) -> SavedView:
-    """Save a query string under a name; a view of the same name is replaced.
+    """Save a query string under a name; a view with the same name is replaced.
 
-    Only views of a project can be shared. Raises InvalidField for a name or query that does not
-    fit, and for one view too many.
+    Only views of a project can be shared. Raises InvalidField for an invalid name or query, and for
+    one view too many.
     """
     name = text.line(name, "name", NAME_LENGTH)
     query = _checked(query)
@@ -66,7 +66,7 @@ def save_view(
     of_project = (
         SavedView.project_id.is_(None) if project is None else SavedView.project_id == project.id
     )
-    # Concurrent saves of one person wait for each other: the second finds the row of the first.
+    # Concurrent saves of one person are serialized: the second finds the row of the first.
     session.execute(select(User.id).where(User.id == actor.id).with_for_update())
     mine = select(SavedView).where(SavedView.user_id == actor.id, of_project)
     view = session.scalars(mine.where(SavedView.name == name)).first()
@@ -111,7 +111,7 @@ def _changeable(actor: Actor, view_id: str) -> SavedView:
 
 @operation(Access.HUMAN)
 def share_view(actor: Actor, view_id: str, *, is_shared: bool) -> SavedView:
-    """Share a view of the actor with its project, or make a shared one its owner's alone."""
+    """Share a view of the actor with its project, or make a shared one private to its owner."""
     view = _changeable(actor, view_id)
     if view.project_id is None:
         raise InvalidField("is_shared", "no_project", messages.VIEW_OF_ALL_NOT_SHARED)
@@ -127,7 +127,7 @@ def change_query(actor: Actor, view_id: str, query: str) -> SavedView:
 
 @operation(Access.HUMAN)
 def share_anew(actor: Actor, project_id: str, *, name: str, query: str) -> SavedView:
-    """Share a view that was deleted, as the actor's; raises Conflict if they have the name."""
+    """Share a deleted view again, as the actor's; raises Conflict if they have the name."""
     project = loaders.writable(actor, project_id)
     taken = select(SavedView.id).where(
         SavedView.user_id == actor.id,

@@ -17,11 +17,11 @@ from app.search.sources import BODY_SHOWN, FoundComment, FoundDocument, HitSourc
 from app.tickets.models import Comment, Ticket
 from app.tickets.read import state_summary
 
-# Of a ticket's comments the newest are indexed, and of each the beginning.
+# The newest comments of a ticket are indexed, and only the beginning of each.
 MAX_COMMENTS = 100
 COMMENT_LENGTH = 8_192
 COMMENTS_LENGTH = 65_536
-# What an import adds at the end of a body.
+# The text that an import adds at the end of a body.
 _ORIGIN = "Imported from "
 _ORIGIN_AT_END = re.compile(rf"(?:\A|\n\n---\n\n){_ORIGIN}[^\n]{{1,500}}\Z")
 
@@ -95,7 +95,7 @@ def _comments(identifiers: Sequence[str]) -> dict[str, list[FoundComment]]:
 
 
 def indexed(bodies: Sequence[str]) -> list[str]:
-    """What is indexed of the comments of a ticket, the newest first."""
+    """The indexed parts of a ticket's comments, newest first."""
     kept: list[str] = []
     room = COMMENTS_LENGTH
     for body in bodies[:MAX_COMMENTS]:

@@ -210,7 +210,7 @@ def _rank(actor: Actor, ticket: Ticket, places: dict[str, str | None]) -> str:
 def _record_update(
     actor: Actor, ticket: Ticket, changed: dict[str, Any], assignee_before: str | None
 ) -> None:
-    """``ticket.assigned`` for a new assignee, ``ticket.updated`` for everything else."""
+    """Record ``ticket.assigned`` for a new assignee, ``ticket.updated`` for everything else."""
     target = loaders.target(ticket)
     assignee = ticket.assignee_user_id
     if "assignee_user_id" in changed and assignee is not None:
@@ -240,7 +240,7 @@ def transition_ticket(
 ) -> Ticket:
     """Move a ticket to any state of its project, optionally with a comment.
 
-    A move to its present state changes and records nothing, but adds the comment. Raises Forbidden
+    A move to its current state changes and records nothing, but adds the comment. Raises Forbidden
     ``sign_off_required``.
     """
     ticket = loaders.writable(actor, reference)

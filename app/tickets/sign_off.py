@@ -1,6 +1,6 @@
-"""Sign-off: where a project asks for it, only people put tickets into a state of category done.
+"""Sign-off: if a project requires it, only people move tickets into a state of category done.
 
-All that gives a live ticket such a state calls ``check_done``: creating, moving and restoring it.
+Every verb that gives a live ticket such a state calls ``check_done``: create, move and restore.
 """
 
 from typing import TypedDict
@@ -15,7 +15,7 @@ from app.tickets.read import StateSummary, state_summary
 
 
 class SignOffRule(TypedDict, total=False):
-    """That people sign off, and where tickets wait for them; merged into answers of tools."""
+    """The rule that people sign off, and where tickets wait for them; part of tools' answers."""
 
     sign_off: bool
     review_state: StateSummary | None
@@ -32,7 +32,7 @@ def check_done(actor: Actor, into: str | SeenProject) -> None:
 
 
 def sign_off_rule(*, sign_off: bool, review_state_id: str | None) -> SignOffRule:
-    """The rule of a project with these fields; nothing where bots too may close tickets."""
+    """The rule of a project with these fields; empty if bots may close tickets too."""
     if not sign_off:
         return {}
     state = by_id(WorkflowState, review_state_id) if review_state_id else None

@@ -1,7 +1,7 @@
-"""Open tickets that look like one that was just created, so that duplicates are noticed.
+"""Open tickets that resemble one that was just created, so that duplicates are noticed.
 
-Titles are compared word by word, by stem. A rare word weighs more than a common one, and one that
-very many titles have does not count, so the index is asked for a bounded number of documents.
+Titles are compared word by word, by stem. A rare word weighs more than a common one, and a word in
+very many titles does not count, so the number of documents read from the index is bounded.
 """
 
 from math import log
@@ -22,9 +22,9 @@ from app.tickets import read
 from app.tickets.models import Ticket
 
 MAX_SIMILAR_TICKETS = 3
-# The tickets whose state and title are read.
+# The most tickets whose state and title are read.
 MAX_CANDIDATES = 100
-# The share of its words, by weight, that a similar title has.
+# The minimum share of a title's words, by weight, that a similar title has.
 MIN_SIMILARITY = 0.5
 # The weight of a word that no other title has; a word of one other title weighs 1.
 UNSHARED_WEIGHT = 0.5
@@ -62,7 +62,7 @@ _OPEN = Prepared(
 def similar_tickets(actor: Actor, display_id: str) -> list[dict[str, Any]]:
     """The summaries of open tickets with a similar title that the actor sees, the closest first.
 
-    Never the ticket itself, its parent or its children. Raises NotFound.
+    Excludes the ticket itself, its parent and its children. Raises NotFound.
     """
     ticket = _OWN.first(display_id=display_id)
     if ticket is None or not actor.sees_project(ticket.project_id):
@@ -71,7 +71,7 @@ def similar_tickets(actor: Actor, display_id: str) -> list[dict[str, Any]]:
     longest = sorted(own, key=lambda one: -len(one))[:WORDS]
     if not longest:
         return []
-    # Pages are looked for too, as a term that most documents have would take longest.
+    # No filter by kind, so pages are found too: a term of most documents would take longest.
     terms: list[Expression] = [_in_title(one) for one in longest]
     if actor.allowlist:
         seen = some(Term(project_mark(one)) for one in sorted(actor.allowlist))
@@ -114,12 +114,12 @@ def _in_title(one: str) -> Term:
 
 
 def _weight(count: int) -> float:
-    """How much a word says that this number of other titles have."""
+    """The weight of a word in this number of other titles."""
     return 1 / (1 + log(count)) if count > 0 else UNSHARED_WEIGHT
 
 
 def _likeness(own: set[str], other: set[str], weights: dict[str, float]) -> float:
-    """The weight of the words that two titles share, less if they have many others; 0: too few."""
+    """The weight of the common words of two titles, less if they have many others; 0: too few."""
     common = own & other & weights.keys()
     weight = sum(weights[one] for one in common)
     if len(common) < min(2, len(own)) or weight < MIN_SIMILARITY * sum(weights.values()):

@@ -1,6 +1,6 @@
 """The orders of ticket lists over REST and tools; each has an index, in a project and across all.
 
-``list_orders.py`` holds the orders of pages.
+``list_orders.py`` has the orders of pages.
 """
 
 from enum import StrEnum

@@ -1,7 +1,7 @@
-"""Stalled bots: those that hold an open ticket and have been silent on it for STALLED_MINUTES.
+"""Stalled bots: those assigned an open ticket but silent on it for STALLED_MINUTES.
 
-Nothing is stored for this: the audit log has the bot's last event on the ticket, or its assignment.
-Every ticket has at least the event of its creation, an imported one too.
+No extra data is stored: the audit log has the bot's last event on the ticket, or its assignment.
+Every ticket has at least its creation event, even an imported one.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from app.tickets.read import in_live_projects
 DEFAULT_MINUTES = 30
 _limits = {"stalled_after_ms": DEFAULT_MINUTES * MINUTE_MS}
 _ASSIGNING = ("ticket.assigned", "ticket.created")
-# The holder's own events on its ticket, and the assignment.
+# The assignee's own events on its ticket, and the assignment.
 _SIGN_OF_HOLDER = and_(
     AuditEvent.ticket_id == Ticket.id,
     or_(AuditEvent.actor_user_id == Ticket.assignee_user_id, AuditEvent.event_type.in_(_ASSIGNING)),
@@ -29,12 +29,12 @@ _SIGN_OF_HOLDER = and_(
 
 
 def configure(minutes: int) -> None:
-    """Set for this process after how many silent minutes a bot counts as stalled."""
+    """Set, for this process, the number of silent minutes after which a bot counts as stalled."""
     _limits["stalled_after_ms"] = minutes * MINUTE_MS
 
 
 def threshold() -> int:
-    """The time (ms) before which the last event of a stalled bot lies."""
+    """The time (ms) before which a stalled bot had its last event."""
     return now_ms() - _limits["stalled_after_ms"]
 
 
@@ -59,7 +59,7 @@ def last_signs() -> AnySelect:
 
 
 def has_stalled_bot() -> ColumnElement[bool]:
-    """An open ticket of a stalled bot; the same rule as ``last_signs``, for filters."""
+    """The condition that an open ticket has a stalled bot; same rule as ``last_signs``."""
     bots = select(User.id).where(User.type == UserType.BOT.value)
     signs = exists(
         select(AuditEvent.id).where(_SIGN_OF_HOLDER, AuditEvent.created_at > threshold())

@@ -19,7 +19,7 @@ from app.tickets.models import Comment, Ticket
 
 EVENTS_SHOWN = 200
 COMMENTS_SHOWN = 200
-# What changes the page: the activity of the ticket, and what no feed shows.
+# Events that change the page: the activity of the ticket, and events that no feed shows.
 SHOWN = or_(
     AuditEvent.category == Category.ACTIVITY.value,
     AuditEvent.event_type.in_((reactions.REACTED, links.LINK_CHANGED)),
@@ -55,7 +55,7 @@ def _comments(given: frozenset[str]) -> Prepared:
             *(optional[name] for name in sorted(given)),
         )
         .order_by(Comment.created_at.desc(), Comment.id.desc())
-        # One more says that there are older ones.
+        # One extra row shows whether there are older ones.
         .limit(literal_column(str(COMMENTS_SHOWN + 1), Integer))
     )
 
@@ -84,7 +84,7 @@ def comments_of(
 
 
 def later_comment(comment: Comment) -> str | None:
-    """The id of the comment before which a page of older ones has this one in its middle.
+    """The id of the comment before which a page of older comments has this one in its middle.
 
     None for one of the newest, which the page of the ticket shows.
     """
@@ -153,7 +153,7 @@ def events_of(
     comment_id: str | None = None,
     among: Collection[str] | None = None,
 ) -> list[dict[str, Any]]:
-    """The newest events of a ticket, oldest first; each argument that is given selects among them.
+    """The newest events of a ticket, oldest first; each given argument filters them.
 
     An event of a comment has the id of the comment instead of a payload.
     """

@@ -1,4 +1,4 @@
-"""Templates of a project's tickets. A change of one is a change of the project."""
+"""Templates of a project's tickets. A change of a template is a change of the project."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,9 +20,9 @@ from app.tickets.models import Priority, TicketTemplate, TicketType
 
 MAX_TEMPLATES = 20
 NAME_LENGTH = 80
-# What a new ticket takes over.
+# The fields that a new ticket copies.
 FILLED = ("title", "body", "type", "priority", "label_ids")
-# Their name in the changes of an event.
+# The name of templates in the changes of an event.
 CHANGED = "templates"
 
 
@@ -48,7 +48,7 @@ def plain(name: str) -> str:
 
 
 def find(project_id: str, reference: str) -> TicketTemplate | None:
-    """The project's template of a name (in any case) or an id; needs a unit of work."""
+    """The project's template with a name (in any case) or an id; needs a unit of work."""
     identifier, name = as_uuid(reference), plain(reference)
     for template in of_project(project_id):
         if template.id == identifier or plain(template.name) == name:
@@ -59,7 +59,7 @@ def find(project_id: str, reference: str) -> TicketTemplate | None:
 def filled(template: TicketTemplate, fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a new ticket: those given, else the template's, without deleted labels.
 
-    A given text that is blank counts as none.
+    A blank text counts as not given.
     """
     given = {name for name, value in fields.items() if not _is_blank(value)}
     start: dict[str, Any] = {name: getattr(template, name) for name in FILLED if name not in given}
@@ -75,13 +75,13 @@ def _is_blank(value: Any) -> bool:
 
 
 def _living(label_ids: Sequence[str]) -> Sequence[Label]:
-    """Those of these labels that are still there, by name."""
+    """The existing ones of these labels, by name."""
     statement = select(Label).where(Label.id.in_(label_ids)).order_by(Label.name_key)
     return session.scalars(statement).all()
 
 
 def _recorded(template: TicketTemplate) -> dict[str, Any]:
-    """What an event says of a template: by the names of its labels undo finds them again."""
+    """A template as an event records it: undo finds its labels again by their names."""
     names = [label.name for label in _living(template.label_ids)]
     return {**template_json(template), "labels": names}
 
@@ -101,7 +101,7 @@ def _checked(project: SeenProject, values: dict[str, Any]) -> dict[str, Any]:
             checked[name] = str(values[name])
     if "label_ids" in values:
         chosen = labels.named_in_body(project.id, values["label_ids"] or [])
-        # As ``labels_named`` orders them.
+        # In the order of ``labels_named``.
         chosen.sort(key=lambda label: label.name_key)
         checked["label_ids"] = [label.id for label in chosen]
     return checked
@@ -120,14 +120,14 @@ def _of_path(project: SeenProject, template_id: str) -> TicketTemplate:
 
 
 def labels_named(project_id: str, names: Sequence[str]) -> list[str]:
-    """The ids of the project's labels of these names; those that it lacks are left out."""
+    """The ids of the project's labels with these names; missing ones are omitted."""
     keys = [text.name_key(name) for name in names]
     statement = select(Label.id).where(Label.project_id == project_id, Label.name_key.in_(keys))
     return list(session.scalars(statement.order_by(Label.name_key)))
 
 
 def is_taken(project_id: str, name: str, *, but: str | None = None) -> bool:
-    """Whether another template has this name, or one that quick add reads the same."""
+    """Whether another template has this name, or one that quick add reads the same way."""
     others = (one for one in of_project(project_id) if one.id != but)
     return any(plain(other.name) == plain(name) for other in others)
 
@@ -194,7 +194,7 @@ def update_template(
 
 @operation(Access.HUMAN)
 def delete_template(actor: Actor, project_id: str, template_id: str) -> None:
-    """Delete a template; tickets that were made from it stay as they are."""
+    """Delete a template; tickets created from it do not change."""
     project = loaders.writable(actor, project_id, lock=True)
     template = _of_path(project, template_id)
     before = _recorded(template)
@@ -204,7 +204,7 @@ def delete_template(actor: Actor, project_id: str, template_id: str) -> None:
 
 
 def replace_label(actor: Actor, project_id: str, label_id: str, into_label_id: str) -> None:
-    """Give the templates that have a label the other one in its place."""
+    """Replace a label by another one in the templates that have it."""
     for template in of_project(project_id):
         if label_id in template.label_ids:
             kept = [label.id for label in _living(template.label_ids) if label.id != label_id]

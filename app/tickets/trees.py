@@ -42,7 +42,7 @@ def find_trees(
 ) -> tuple[list[Branch], FoundTickets]:
     """A page of the project's trees: all branches, depth first, and the page of their roots.
 
-    A ticket that does not match stays only if one of its descendants matches. Raises InvalidField.
+    A ticket that does not match is included only if a descendant matches. Raises InvalidField.
     """
     inside = Ticket.project_id == project_id
     shown = _with_ancestors(inside, conditions)
@@ -113,7 +113,7 @@ def _branches(top: Sequence[Row], rows: Sequence[Row], fitting: set[str]) -> lis
 
 
 def open_below(ticket_ids: Collection[str]) -> int:
-    """The number of open children of those of these tickets that are done."""
+    """The number of open children of the done ones among these tickets."""
     parent, parent_state = aliased(Ticket), aliased(WorkflowState)
     done = StateCategory.DONE.value
     statement = (

@@ -70,7 +70,7 @@ def is_watching(user_id: str, ticket: Ticket) -> bool:
 def add_watcher(
     actor: Actor, reference: str, *, user_id: str | None = None
 ) -> tuple[Ticket, dict[str, Any], bool]:
-    """Add a watcher, the actor by default; return the ticket, the watcher, and if it is new.
+    """Add a watcher, the actor by default; returns the ticket, the watcher, and whether it is new.
 
     Raises Forbidden ``humans_only`` if a bot names another user, and InvalidField for a user that
     is inactive or does not see the project.
@@ -114,7 +114,7 @@ def remove_watcher(actor: Actor, reference: str, user_id: str) -> None:
 
 @operation(Access.HUMAN)
 def mute(actor: Actor, reference: str) -> None:
-    """Keep the ticket out of the person's inbox. Nobody else sees it, so it records no event."""
+    """Keep the ticket out of the person's inbox. Nobody else sees that, so it records no event."""
     ticket = loaders.visible(actor, reference)
     if session.get(TicketMute, (ticket.id, actor.id)) is None:
         with suppress(IntegrityError), savepoint():

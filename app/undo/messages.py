@@ -1,4 +1,4 @@
-"""Why something cannot be undone, and what undoing says."""
+"""Why something cannot be undone, and the texts of undoing."""
 
 # Why something cannot be undone
 VIEW_IS_PRIVATE = "Its owner keeps this view private."

@@ -24,7 +24,7 @@ from app.web.runs import join_run, run_fields
 
 pages = Blueprint("undo_pages", __name__)
 
-# Of the events of a request.
+# The most events of a request that are counted.
 MAX_COUNT = 10_000
 
 WHY = {

@@ -1,7 +1,7 @@
-"""Plans for undoing an event, made from what the event says and from the current values.
+"""Plans for undoing an event, made from its payload and the current values.
 
 A plan writes nothing. It names each value that differs from what the event left, so that a person
-can decide. Its ``act`` calls ordinary verbs, so every rule holds and every write is recorded.
+can decide. Its ``act`` calls ordinary verbs, so every rule applies and every write is recorded.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,13 +14,13 @@ from app.core.errors import Conflict
 from app.tickets.models import Comment, Ticket
 from app.wiki.models import WikiPage
 
-# A ``Difference.field``: later events of what the event created.
+# A ``Difference.field``: later events on what the event created.
 SINCE = "since"
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A value that changed since: what undo puts back, what the event left, and what is there now.
+    """A value that changed later: what undo puts back, what the event left, and the present value.
 
     ``field`` is the name of the API.
     """
@@ -33,7 +33,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How to undo an event; ``act`` is None if nothing of it is left."""
+    """How to undo an event; ``act`` is None if there is nothing left to undo."""
 
     act: Callable[[], object] | None
     differences: tuple[Difference, ...] = ()
@@ -59,7 +59,7 @@ def one_value(field: str, back: Any, left: Any, now: Any, act: Callable[[], obje
 def values_to_put_back(
     row: object, changes: Mapping[str, Mapping[str, Any]]
 ) -> tuple[dict[str, Any], tuple[Difference, ...]]:
-    """The earlier values of an event's changes where they are not in place, and the differences."""
+    """The earlier values of an event's changes that are not in place, and the differences."""
     values: dict[str, Any] = {}
     differences: list[Difference] = []
     for name, change in changes.items():
@@ -81,7 +81,7 @@ def put_back(
 
 
 def changed_since(row: object, event: AuditEvent, *fields: str) -> tuple[Difference, ...]:
-    """The fields whose values differ from those that the event created the row with."""
+    """The fields whose values differ from those with which the event created the row."""
     changes = {name: {"from": None, "to": event.payload[name]} for name in fields}
     return values_to_put_back(row, changes)[1]
 

@@ -1,6 +1,6 @@
 """Undoing changes of a project, its templates, labels and states.
 
-What was deleted is created again with another id. Older events that do not name the tickets of a
+A deleted row is created again with another id. Older events that do not name the tickets of a
 label, or the earlier order of states, cannot be undone.
 """
 
@@ -120,7 +120,7 @@ def label_updated(actor: Actor, event: AuditEvent) -> Plan:
 
 
 def label_deleted(actor: Actor, event: AuditEvent) -> Plan:
-    """Put it back on its tickets; a label that has its name now is used in its place."""
+    """Put it back on its tickets; a label that has its name in the meantime is used instead."""
     project_id, payload = event.project_id or "", event.payload
     existing_id = session.scalar(
         select(Label.id).where(
@@ -164,7 +164,7 @@ def state_updated(actor: Actor, event: AuditEvent) -> Plan:
 
 
 def states_reordered(actor: Actor, event: AuditEvent) -> Plan:
-    """Restore the earlier order; states added since stay at the end."""
+    """Restore the earlier order; states that were added later stay at the end."""
     project_id, payload = event.project_id or "", event.payload
     before = payload.get("previous_state_ids")
     if before is None:
@@ -184,7 +184,7 @@ def states_reordered(actor: Actor, event: AuditEvent) -> Plan:
 
 
 def state_deleted(actor: Actor, event: AuditEvent) -> Plan:
-    """Add it again at its position; nothing is left to do if a state has its name now."""
+    """Add it again at its position; there is nothing to do if another state has its name."""
     project_id, payload = event.project_id or "", event.payload
     existing_id = session.scalar(
         select(WorkflowState.id).where(

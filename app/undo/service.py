@@ -1,8 +1,7 @@
-"""Undo: a person reverts what anyone did, a bot what it did itself.
+"""Undo: a person reverts anyone's events, a bot only its own.
 
-Undo is an ordinary write by whoever undoes. Its events carry ``undo_of``, the id of the undone
-event, and can be undone too. If a value changed since the event, nothing is written without
-``force``.
+Undo is an ordinary write by the actor. Its events carry ``undo_of``, the id of the undone event,
+and can be undone too. If a value changed after the event, nothing is written without ``force``.
 """
 
 from dataclasses import dataclass, field, replace
@@ -57,15 +56,15 @@ REVERSALS: dict[str, Reversal] = {
     "workflow_state.deleted": projects.state_deleted,
 }
 CREATES_A_TICKET = ("ticket.created", "sticky_note.converted")
-# Of one request, undone by one call.
+# The most events of one request that one call undoes.
 MAX_EVENTS = UNDONE_AT_ONCE
-# Those that cannot be undone count, too: all are tried in one transaction.
+# Events that cannot be undone count as well: all are tried in one transaction.
 MAX_TRIED_EVENTS = 4 * MAX_EVENTS
 # Events of one step, in one transaction.
 STEP = 100
 
 
-# The first word of an event's type: what the event is about.
+# The first word of an event's type: the kind of its subject.
 Subject = Literal["ticket", "comment", "wiki"]
 
 
@@ -73,7 +72,7 @@ class Ending(StrEnum):
     DONE = "done"
     # The event was undone before, or someone did the opposite.
     NOTHING_LEFT = "nothing_left"
-    # A value changed since the event; nothing was written.
+    # A value changed after the event; nothing was written.
     CHANGED_SINCE = "changed_since"
     # A verb refused it.
     REFUSED = "refused"
@@ -95,7 +94,7 @@ class UndoOutcome:
 
 @dataclass(frozen=True, slots=True)
 class RequestOutcome:
-    """The results for the events of a request, newest first, and how many events remain."""
+    """The results for the events of a request, newest first, and the number of remaining events."""
 
     undone: list[UndoOutcome] = field(default_factory=list)
     skipped: list[UndoOutcome] = field(default_factory=list)
@@ -112,7 +111,7 @@ class RequestOutcome:
 
 @operation(Access.HUMAN)
 def undo_event(actor: Actor, event_id: str, *, force: bool = False) -> UndoOutcome:
-    """Undo one event, with ``force`` even if a value changed since.
+    """Undo one event; with ``force``, even if a value changed later.
 
     Raises NotFound, Conflict ``invariant_violation`` if it cannot be undone, and the errors of the
     verb that undoes it.
@@ -127,7 +126,7 @@ def undo_own_event(
 ) -> UndoOutcome:
     """Undo an event that the actor caused on this ticket, comment or page.
 
-    Raises NotFound for an event of something else, Forbidden ``not_own_change``, and the errors of
+    Raises NotFound for an event on another subject, Forbidden ``not_own_change``, and the errors of
     ``undo_event``.
     """
     event = by_id(AuditEvent, event_id)
@@ -199,7 +198,7 @@ def _undo_next(
     if not event_ids and beyond is None:
         raise NotFound("request", request_id)
     outcome = RequestOutcome()
-    # Their deletion undoes the earlier events of the request on them.
+    # Deleting these tickets undoes the request's earlier events on them.
     deleted_tickets: set[str | None] = set()
     for position, event_id in enumerate(event_ids):
         if position == max_tried or len(outcome.undone) == limit:

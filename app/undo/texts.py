@@ -33,13 +33,13 @@ from app.wiki.models import WikiPage, WikiRevision
 
 
 def _is_part_of_undone_conversion(event: AuditEvent) -> bool:
-    """Undone one by one, the events of an undone conversion would lose the note."""
+    """Whether the event belongs to an undone conversion: undone alone, it would lose the note."""
     undone = by_id(AuditEvent, event.payload.get(UNDO_OF) or "")
     return undone is not None and undone.event_type == "sticky_note.converted"
 
 
 def note_created(actor: Actor, event: AuditEvent) -> Plan:
-    """Delete it; changes since need confirmation."""
+    """Delete it; later changes need confirmation."""
     if _is_part_of_undone_conversion(event):
         raise impossible(messages.CONVERT_AGAIN)
     note = by_id(StickyNote, event.target_id or "")
@@ -62,7 +62,7 @@ def note_updated(actor: Actor, event: AuditEvent) -> Plan:
 
 
 def note_deleted(actor: Actor, event: AuditEvent) -> Plan:
-    """Create an equal note, in the name of whoever undoes."""
+    """Create an equal note, in the name of the actor."""
     if "body" not in event.payload or event.project_id is None:
         raise impossible(messages.NOTE_NOT_RECORDED)
     if _is_part_of_undone_conversion(event):
@@ -90,7 +90,7 @@ def note_deleted(actor: Actor, event: AuditEvent) -> Plan:
 def note_converted(actor: Actor, event: AuditEvent) -> Plan:
     """Delete the ticket and replace the converted note by an equal one.
 
-    Other events of the ticket since need confirmation.
+    Other later events of the ticket need confirmation.
     """
     ticket = loaders.find(event.ticket_id or "", lock=True)
     is_live = ticket is not None and not ticket.is_deleted
@@ -119,7 +119,7 @@ def _comment(event: AuditEvent) -> Comment:
 
 
 def comment_created(actor: Actor, event: AuditEvent) -> Plan:
-    """Delete it; edits since need confirmation."""
+    """Delete it; later edits need confirmation."""
     comment = _comment(event)
     if comment.is_deleted:
         return NOTHING_LEFT
@@ -163,7 +163,7 @@ def page_created(actor: Actor, event: AuditEvent) -> Plan:
 
 
 def page_updated(actor: Actor, event: AuditEvent) -> Plan:
-    """Put back what this revision changed of the one before."""
+    """Put back what this revision changed."""
     page = _page(event)
     if page.is_deleted:
         raise impossible(messages.page_deleted(page.slug))

@@ -31,7 +31,7 @@ from app.undo.plans import (
 
 LABELS = "label_ids"
 FIELDS = frozenset(field.name for field in UPDATED) - {LABELS}
-# Counted after the creation of a ticket.
+# The most events counted after the creation of a ticket.
 MAX_LATER_EVENTS = 100
 
 
@@ -67,7 +67,7 @@ def updated(actor: Actor, event: AuditEvent) -> Plan:
 
 
 def _labels_back(ticket: Ticket, change: dict[str, list[str]]) -> list[str] | None:
-    """The ticket's labels without the added and with the removed ones that exist; None if equal."""
+    """The ticket's labels minus the added ones, plus the existing removed ones; None if equal."""
     before, after = set(change["from"] or ()), set(change["to"] or ())
     existing = set(session.scalars(select(Label.id).where(Label.id.in_(before - after))))
     now = set(label_ids_of(ticket))
@@ -76,7 +76,7 @@ def _labels_back(ticket: Ticket, change: dict[str, list[str]]) -> list[str] | No
 
 
 def moved(actor: Actor, event: AuditEvent) -> Plan:
-    """Move it back to its earlier state, or to the one that has that state's name now."""
+    """Move it back to its earlier state, or to the state that has that state's name."""
     ticket = _live_ticket(event)
     back = earlier_state_id(event)
     if back is None:
@@ -91,7 +91,7 @@ def moved(actor: Actor, event: AuditEvent) -> Plan:
 
 
 def earlier_state_id(event: AuditEvent) -> str | None:
-    """By id, or by name, as a deleted state that is created again has another id."""
+    """The earlier state by id or name: a deleted state that is created again has another id."""
     state_id, name = event.payload["from_state_id"], event.payload["from_state_name"]
     if state_id is None or session.get(WorkflowState, state_id) is not None:
         return cast("str | None", state_id)
@@ -116,7 +116,7 @@ def assigned(actor: Actor, event: AuditEvent) -> Plan:
 
 
 def created(actor: Actor, event: AuditEvent) -> Plan:
-    """Delete it; other events since need confirmation."""
+    """Delete it; other later events need confirmation."""
     ticket = _ticket(event)
     if ticket.is_deleted:
         return NOTHING_LEFT
@@ -126,7 +126,7 @@ def created(actor: Actor, event: AuditEvent) -> Plan:
 def later(event: AuditEvent) -> tuple[Difference, ...]:
     """The number of the ticket's later events as a difference, if there are any.
 
-    Events that were undone, and those of the event's or the current request, do not count.
+    Undone events, and those of the event's request or the current one, do not count.
     """
     rows = session.execute(
         select(AuditEvent.id, AuditEvent.request_id, AuditEvent.payload[UNDO_OF].as_string())
@@ -182,7 +182,7 @@ def link_removed(actor: Actor, event: AuditEvent) -> Plan:
 
 
 def _relation(event: AuditEvent) -> TicketRelation | None:
-    """The event's relation, found by its ends, as undoing an undo gives it another id."""
+    """The event's relation, found by its ends: undoing an undo gives it another id."""
     payload = event.payload
     return session.scalars(
         select(TicketRelation).where(

@@ -1,4 +1,4 @@
-"""The values that changed since an event, in words."""
+"""Values that changed after an event, in words."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -34,13 +34,13 @@ LABELS = {field.name: field.label for field in FIELDS} | {
     "query": messages.FILTERS,
 }
 NOTHING = "nothing"
-# Of a text that a tool shows.
+# The maximum length of a text that a tool shows.
 VALUE_LENGTH = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class UndoChoice:
-    """A value that changed since, in words; of texts the diff that undo would apply."""
+    """A value that changed later, in words; for texts, the diff that undo would apply."""
 
     name: str
     now: str
@@ -69,7 +69,7 @@ def values(differences: Iterable[Difference]) -> list[dict[str, Any]]:
 
 
 def usernames_of(values: Iterable[Any]) -> dict[str, str]:
-    """The names by id of what values name, as tools say them: of users their usernames."""
+    """The names by id of the objects among the values, in a tool's form: usernames for users."""
     names = _names(values)
     usernames = select(User.id, User.username).where(User.id.in_(names))
     return names | {row.id: row.username for row in session.execute(usernames)}

@@ -1,6 +1,6 @@
-"""What all pages share: rendering, forms, the guard in front of them, assets, errors.
+"""The common parts of all pages: rendering, forms, the guard in front of them, assets, errors.
 
-It knows no domain: ``create_app`` passes in how to find the actor, and the pages.
+Independent of domains: ``create_app`` passes in the pages, and how to find the actor.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ def install(
     pages: Sequence[Blueprint],
     linker: texts.LinkResolver,
 ) -> Callable[[DomainError], Response]:
-    """Install the pages and what they share; returns the function that shows errors."""
+    """Install the pages and their common parts; returns the function that shows errors."""
     app.url_map.converters["display_id"] = DisplayId
     assets.install(app)
     filters.install(app)

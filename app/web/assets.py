@@ -29,7 +29,7 @@ CARRIED = "static/django_htmx/htmx-2.min.js"
 FOREVER = "public, max-age=31536000, immutable"
 TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 COLOR = re.compile(r"[0-9a-f]{6}")
-# Colors in one sheet; its URL names them all.
+# The most colors in one sheet; its URL names them all.
 SHEET_LENGTH = 120
 
 assets = Blueprint("assets", __name__, url_prefix="/assets")
@@ -93,8 +93,8 @@ def install(app: Flask) -> None:
         svg = '<svg class="icon" viewBox="0 0 16 16" aria-hidden="true"><use href="{}#{}"/></svg>'
         return Markup(svg).format(asset("icons.svg"), name)  # noqa: S704 - a constant
 
-    # Jinja evaluates a filter without a context when it compiles a template. Compiled templates are
-    # kept longer than this URL.
+    # Jinja evaluates a filter without a context at compile time. Compiled templates live longer
+    # than this URL.
     @pass_context
     def icon(_context: Context, name: str) -> Markup:
         return icon_markup(name)

@@ -1,6 +1,6 @@
 """A person's choices of how pages look and behave, in cookies.
 
-Pages read the cookies, so none asks the database. ``accounts/personal.py`` keeps the same
+Pages read the cookies, so none queries the database. ``accounts/personal.py`` stores the same
 choices for the next browser.
 """
 
@@ -16,14 +16,14 @@ YEAR = 365 * 24 * 3600
 VALUES: dict[str, tuple[str, ...]] = {
     "theme": ("auto", "light", "dark"),
     "density": ("roomy", "tight"),
-    # Single-letter shortcuts, which get in the way of voice control.
+    # Single-letter shortcuts, which interfere with voice control.
     "keys": ("on", "off"),
     # Relative or absolute times.
     "times": ("passed", "exact"),
 }
-# The key of the project of a new ticket outside of any project; may be empty.
+# The key of the default project of a new ticket outside of any project; may be empty.
 PROJECT = "project"
-# The columns that ticket lists hide, and those that can be hidden.
+# The cookie of the columns that ticket lists hide, and the columns that can be hidden.
 HIDDEN = "hidden_columns"
 COLUMNS = ("labels", "state", "priority", "assignee", "parent", "due", "created", "updated")
 DEFAULTS = {name: values[0] for name, values in VALUES.items()} | {PROJECT: "", HIDDEN: ""}

@@ -1,7 +1,7 @@
-"""Pages compressed for the browsers that take it.
+"""Pages compressed for browsers that accept it.
 
-A gzip stream can be joined of segments that were compressed apart, as long as none refers to what
-stands before it. So a cached page is compressed once, and only its late values are new.
+A gzip stream can be joined from segments that were compressed separately, if none refers to earlier
+ones. So a cached page is compressed once, and only its late values are new.
 """
 
 import struct
@@ -13,9 +13,9 @@ from flask import Response
 from isal import isal_zlib
 from werkzeug.http import parse_accept_header
 
-# Smaller pages are sent as they are.
+# Smaller pages are sent uncompressed.
 WORTH_COMPRESSING = 2048
-# The next level takes twice as long, or four times for a board, and saves a fortieth.
+# The next level takes twice as long, four times for a board, and saves a fortieth.
 LEVEL = 2
 # The format of zlib's parameter ``wbits``.
 GZIP = 16 + isal_zlib.MAX_WBITS
@@ -30,9 +30,9 @@ _STORED_BYTES = 0xFFFF
 # Browsers send the same header with each request.
 @lru_cache(maxsize=64)
 def accepts_gzip(accept_encoding: str) -> bool:
-    """Whether a client that sends this header takes gzip, and would not rather have it plain."""
+    """Whether a client with this header accepts gzip, and does not prefer the plain form."""
     wanted = parse_accept_header(accept_encoding)
-    # What is named counts before ``*``.
+    # Named encodings take precedence over ``*``.
     return 0 < wanted.quality("gzip") >= wanted.quality("identity")
 
 
@@ -44,7 +44,7 @@ def gzipped(content: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A part of a gzip stream, which any other may follow."""
+    """A part of a gzip stream; any other part may follow."""
 
     deflated: bytes
     checksum: int
@@ -52,13 +52,13 @@ class Segment:
 
     @property
     def plain(self) -> bytes:
-        """The text as it was."""
+        """The original text."""
         text: bytes = isal_zlib.decompressobj(RAW).decompress(self.deflated)
         return text
 
 
 def segment(text: bytes, *, compressed: bool = True) -> Segment:
-    """A part of a stream; a short one that changes each time is stored as it is."""
+    """A part of a stream; a short text that changes each time is stored uncompressed."""
     if compressed or len(text) > _STORED_BYTES:
         compressor = isal_zlib.compressobj(LEVEL, isal_zlib.DEFLATED, RAW)
         deflated = compressor.compress(text) + compressor.flush(isal_zlib.Z_SYNC_FLUSH)

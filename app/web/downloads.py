@@ -1,4 +1,4 @@
-"""Downloads that are sent while they are made, and so take little memory; lines of CSV."""
+"""Downloads that are sent while they are created, so that they take little memory; lines of CSV."""
 
 import csv
 import io
@@ -18,10 +18,10 @@ from app.http.current import current_authentication, current_request
 from app.http.flask_app import STREAMED
 from app.web.guard import actor
 
-# A longer download is broken off.
+# A longer download is aborted.
 DEADLINE_SECONDS = 15 * 60.0
-# Where a spreadsheet can begin a formula: at the start of a cell. Some programs begin a cell also
-# after a semicolon, a tab or a line break, even inside quotes.
+# Where a spreadsheet can recognize a formula: at the start of a cell. Some programs also start a
+# cell after a semicolon, a tab or a line break, even inside quotes.
 FORMULA = re.compile(r"""^(?=[=+\-@\t\r])|([;\t\r\n][" ]*)(?=[=+\-@])""")
 
 log = logging.getLogger(__name__)
@@ -34,8 +34,8 @@ class Ended(Exception):
 def streamed(pieces: Iterator[bytes], mimetype: str, name: str) -> Response:
     """A response that sends these pieces as a file of this name.
 
-    The session is checked before each piece. An error in a piece breaks the download off, so the
-    caller makes the first piece before: an outage of the database then shows an error page.
+    The session is checked before each piece. An error in a piece aborts the download, so the caller
+    makes the first piece early: an outage of the database then shows an error page.
     """
     context: AppContext = app_ctx._get_current_object()  # type: ignore[attr-defined]  # of Flask's proxies
     guarded = _guarded(pieces, current_request(), actor())

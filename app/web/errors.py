@@ -20,7 +20,7 @@ class Words:
     action: str = messages.GO_TO_MY_WORK
 
 
-# By status. What a person may not see looks exactly like what does not exist.
+# By status. A forbidden page looks exactly like a missing one.
 WORDS = {
     403: Words(messages.NO_PERMISSION, ""),
     404: Words(messages.PAGE_NOT_FOUND, messages.LINK_MAY_BE_WRONG),
@@ -48,7 +48,7 @@ WORDS = {
 }
 
 
-# Another host's cookies mean nothing here, and without a database nobody is found.
+# Cookies of another host mean nothing here, and without a database the reader is unknown.
 NOT_OURS = frozenset({421, 500, 503})
 
 

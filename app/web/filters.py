@@ -1,4 +1,4 @@
-"""Filters of templates: how times, dates, numbers, people and texts look.
+"""Template filters: the form of times, dates, numbers, people and texts.
 
 The filters of ticket lists are in ``tickets/filters.py``.
 """
@@ -41,7 +41,7 @@ def utc(moment: int | str) -> str:
 def ago(moment: int | str) -> str:
     """``3 min ago``, or ``20 Nov 2026, 21:14 UTC`` for readers who chose exact times.
 
-    Cached pages fill a relative time in when they are sent.
+    Cached pages fill in a relative time when they are sent.
     """
     milliseconds = moment_ms(moment)
     if shows_exact_times():
@@ -114,7 +114,7 @@ def parted(text: str, display_id: str | None) -> tuple[str, str] | None:
 
 
 def install(app: Flask) -> None:
-    """Make these the filters of all templates."""
+    """Register these filters for all templates."""
     for function in (
         iso_time,
         utc,

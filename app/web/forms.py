@@ -35,7 +35,7 @@ KEY = "idempotency_key"
 
 @dataclass(slots=True)
 class Form:
-    """What was sent, the loaded data, and the errors by field (``""``: the whole form)."""
+    """The submitted values, the loaded data, and the errors by field (``""``: the whole form)."""
 
     raw: MultiDict[str, str] = field(default_factory=MultiDict)
     data: dict[str, Any] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Form:
     shown: frozenset[str] = frozenset()
 
     def value(self, name: str, default: Any = "") -> Any:
-        """What a field shows: what was sent, else the default."""
+        """The value to show in a field: the submitted one, else the default."""
         return self.raw.get(name, default)
 
     def values(self, name: str, default: Iterable[str] = ()) -> list[str]:
@@ -55,7 +55,7 @@ class Form:
 
 
 def load_form(schema: type[Schema], *, keep_empty: bool = False, **overrides: Any) -> Form:
-    """The form of this request, loaded through a schema; ``overrides`` replace what was sent.
+    """The form of this request, loaded through a schema; ``overrides`` replace submitted values.
 
     An empty text that is not required is absent. With ``keep_empty`` it empties the field, as in a
     PATCH.
@@ -91,7 +91,7 @@ def _as_json(schema: Schema, sent: MultiDict[str, str]) -> dict[str, Any]:
 
 
 def json_value(kind: fields.Field[Any], sent: str) -> Any:
-    """What a form sent for one value, as its JSON; an empty one is null if allowed."""
+    """The JSON of one submitted value; an empty one is null if allowed."""
     if sent == "" and kind.allow_none:
         return None
     number = text.small_int(sent) if isinstance(kind, fields.Integer) else None
@@ -112,12 +112,12 @@ def _first(messages: Any) -> str:
 
 
 def submit(form: Form, work: Callable[[Actor], Any]) -> bool:
-    """Run ``work`` in a transaction; whether it succeeded. The form has the errors."""
+    """Run ``work`` in a transaction; returns whether it succeeded. The form gets the errors."""
     return attempt(form, lambda: write(work))
 
 
 def attempt(form: Form, work: Callable[[], Any]) -> bool:
-    """As ``submit``, for verbs that open their own unit of work."""
+    """Like ``submit``, for verbs that open their own unit of work."""
     if form.errors:
         return False
     try:
@@ -129,10 +129,10 @@ def attempt(form: Form, work: Callable[[], Any]) -> bool:
 
 
 def create(form: Form, work: Callable[[Actor], str]) -> str | None:
-    """As ``submit``, for ``work`` that creates something and returns the URL to go to.
+    """Like ``submit``, for ``work`` that creates something and returns the URL to go to.
 
     The same form sent twice (double click, Back, retry) creates one thing: its hidden key is an
-    Idempotency-Key. A form that was changed in between counts as another one.
+    Idempotency-Key. A form that was changed in between counts as a different one.
     """
     url = ""
 
@@ -164,7 +164,7 @@ def once(actor: Actor, work: Callable[[], idempotency.StoredAnswer]) -> idempote
 
 
 def explain(form: Form, error: DomainError) -> bool:
-    """Add a refusal to the form's errors; False if it is not about what was sent."""
+    """Add a refusal to the form's errors; returns False if it is not about submitted values."""
     details = error.details or {}
     if isinstance(error, CurrentPasswordInvalid):
         form.refuse("current_password", error.message)

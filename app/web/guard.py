@@ -43,7 +43,7 @@ PAGE_HEADERS = {
 
 
 def admit() -> None:
-    """Find the actor of the page that is asked for, and refuse what pages do not take."""
+    """Find the actor of the requested page, and refuse requests that pages do not accept."""
     request, state = current_request(), current_g()
     authentication = current_authentication()
     state.operation_id = request.endpoint
@@ -68,9 +68,9 @@ def admit() -> None:
 
 
 def with_page_headers(response: Response) -> Response:
-    """An HTML response with the policy of pages, compressed where that is safe."""
+    """An HTML response with the security policy of pages, compressed if that is safe."""
     if current_g().get("shows_secret"):
-        # A proxy that compresses would reveal the secret by the length.
+        # A compressing proxy would reveal the secret through the length.
         response.headers["Cache-Control"] = "no-store, no-transform"
     add_missing(response, PAGE_HEADERS)
     if _may_compress(response):
@@ -79,15 +79,15 @@ def with_page_headers(response: Response) -> Response:
 
 
 def _refuse_nul(request: Request) -> None:
-    """Raise NotFound or InvalidField for a NUL, which the databases do not store."""
+    """Raise NotFound or InvalidField for a NUL, which the databases cannot store."""
     if "\x00" in request.path:
         raise NotFound("route", request.path)
     sent = []
-    # Parameters are not parsed for most requests.
+    # For most requests, the parameters need not be parsed.
     if b"%00" in request.query_string or b"\x00" in request.query_string:
         sent.append(request.args)
     if request.method not in SAFE_METHODS and not is_upload(request.environ):
-        # A form with a file is read by its view.
+        # The view itself reads a form with a file.
         sent.append(request.form)
     for values in sent:
         for name, value in values.items(multi=True):
@@ -96,7 +96,7 @@ def _refuse_nul(request: Request) -> None:
 
 
 def _may_compress(response: Response) -> bool:
-    """Whether the page has no secret beside text that an attacker could choose."""
+    """Whether the page has status 200 and no secret beside text that an attacker could choose."""
     is_fit = response.status_code == 200 and not current_g().get("shows_secret")
     return is_fit and accepts_gzip(current_request().headers.get("Accept-Encoding", ""))
 
@@ -121,7 +121,7 @@ def actor() -> Actor:
 
 
 def find_reader() -> None:
-    """Find out who reads an error page, where no page did; a stranger or an outage stays one."""
+    """Find the reader of an error page, if no page did; a stranger or an outage is ignored."""
     state = current_g()
     if state.actor.user_id is not None:
         return

@@ -1,4 +1,4 @@
-"""What pages say that stand for others, times in words, and what is missing at the start."""
+"""Texts of error pages, times in words, and startup errors."""
 
 # Pages instead of those that were asked for
 GO_TO_MY_WORK = "Go to My work"

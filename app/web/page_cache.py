@@ -1,12 +1,12 @@
 """The cache of whole rendered pages, each under a key of everything that it shows.
 
-The key of a page determines all that it shows, the reader and the reader's choices included; it
-has the day, too. So a cached page is the page that would be rendered, and nothing has to be
-invalidated. Late values are not part of the key: the keys of its forms, and times such as "5
-minutes ago". They are filled in when the page is sent. Views call ``render.cached_page``.
+The key determines all content, including the reader, the reader's choices and the day. So a cached
+page is the page that would be rendered, and nothing has to be invalidated. Late values are not part
+of the key: the keys of its forms, and times such as "5 minutes ago". They are filled in when the
+page is sent. Views call ``render.cached_page``.
 
-A page may show plain values, rows and dataclasses. The key leaves out a field of a dataclass whose
-name begins with an underscore, so none may have one.
+A page may show plain values, rows and dataclasses. The key omits dataclass fields whose names begin
+with an underscore, so no dataclass may have one.
 """
 
 import re
@@ -27,7 +27,7 @@ from app.core.clock import iso, now_ms
 from app.http.current import current_application
 from app.web.compression import Segment, joined, segment
 
-# Bytes. A page of a ticket takes some 30 KB.
+# Bytes. The page of a ticket takes about 30 KB.
 CAPACITY = 20 * 1024 * 1024
 _OVERHEAD, _SEGMENT_OVERHEAD = 500, 200
 _EXTENSION = "docket_page_cache"
@@ -36,12 +36,12 @@ LateValue = Callable[[], str]
 
 
 class LateValues(list[LateValue]):
-    """Those of the page that is being rendered, and whether the page is to be cached."""
+    """The late values of the page that is being rendered, and whether to cache the page."""
 
     is_cacheable = True
 
 
-# No user's text can hold this: it is escaped, or cleaned of comments, and the word is random.
+# No user's text can contain this: it is escaped, or cleaned of comments, and the word is random.
 _MARK = f"<!--{secrets.token_hex(8)} {{}}-->"
 _MARKS = re.compile(_MARK.format(r"(\d+)"))
 # The late values of the page that is being rendered; None outside of cached pages.
@@ -56,18 +56,18 @@ class CachedPage:
 
     @property
     def size(self) -> int:
-        """The memory that it takes, in bytes (an estimate)."""
+        """Its estimated memory, in bytes."""
         segments = [part for part in self.parts if isinstance(part, Segment)]
         return _OVERHEAD + sum(len(one.deflated) + _SEGMENT_OVERHEAD for one in segments)
 
     def html(self) -> bytes:
-        """The page as it is now."""
+        """The page with current late values."""
         return b"".join(
             part.plain if isinstance(part, Segment) else part().encode() for part in self.parts
         )
 
     def gzip(self) -> bytes:
-        """The page as it is now, compressed."""
+        """The compressed page with current late values."""
         return joined(
             part if isinstance(part, Segment) else segment(part().encode(), compressed=False)
             for part in self.parts
@@ -100,15 +100,15 @@ def do_not_cache() -> None:
 
 
 def form_key() -> str:
-    """A key for a form that must act only once; each showing of the form gets another key."""
+    """A key for a form that must act only once; the form gets another key each time it is shown."""
     return late(lambda: str(uuid.uuid4()))
 
 
 def cached(template: str, shown: dict[str, Any], render: Callable[[], str]) -> CachedPage:
-    """The page of this template with these values; ``render`` makes it where none is cached."""
+    """The page of this template with these values; ``render`` creates it if it is not cached."""
     pages: Cache[CachedPage] = current_application().extensions[_EXTENSION]
     key = _key(template, shown)
-    # In development, a change of a template shows at once.
+    # In development, a changed template takes effect at once.
     page = None if current_application().debug else pages.get(key)
     if page is None:
         values = LateValues()
@@ -139,7 +139,7 @@ def _key(template: str, shown: dict[str, Any]) -> bytes:
 
 
 def _plain(value: Any) -> list[Any]:
-    """In a key: safe HTML, which must differ from the same text unescaped, or a row."""
+    """The key of a value: safe HTML, which must differ from the same text unescaped, or a row."""
     if isinstance(value, Markup):
         return ["safe", str.__str__(value)]
     if isinstance(value, tuple):

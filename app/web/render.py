@@ -1,7 +1,7 @@
 """Responses from templates: a whole page, one block of it, or a partial template.
 
-A region that htmx swaps is a block of its page's template; what repeats is a partial template. The
-same URL answers the whole page without htmx.
+A region that htmx swaps is a block of its page's template; repeated parts are partial templates.
+Without htmx, the same URL returns the whole page.
 """
 
 import os
@@ -34,9 +34,9 @@ HTMX = {
     "refreshOnHistoryMiss": True,
     "historyRestoreAsHxRequest": False,
     "defaultSwapStyle": "outerHTML",
-    # In the default 20 ms, a click on new content would follow the plain link.
+    # With the default of 20 ms, a click on new content could follow the plain link.
     "defaultSettleDelay": 0,
-    # Without style, which the policy forbids: a field that somebody made taller has one.
+    # Not style, which the policy forbids: a field that the user resized has one.
     "attributesToSettle": ["class"],
     "timeout": 15000,
     "responseHandling": [
@@ -72,7 +72,7 @@ def install(app: Flask) -> None:
 
 
 def _keep_bytecode(env: Environment, directory: Path) -> None:
-    """Keep compiled templates in this directory, as compiling takes most of a startup.
+    """Keep compiled templates in this directory: compiling takes most of a startup.
 
     They are code, so no other user may write there.
     """
@@ -129,8 +129,8 @@ def cached_page(
 ) -> Response:
     """The whole page, cached under ``key``, which must determine all that the page shows.
 
-    ``context`` makes the template's context if the page is not cached; by default it is the key.
-    The template may use that and the common context, and nothing else of the request.
+    ``context`` builds the template's context if the page is not cached; by default it is the key.
+    The template may use only that and the common context, nothing else of the request.
     """
     common = _common_context()
 
@@ -200,7 +200,7 @@ def go(url: str) -> Response:
 
     htmx would follow a 303 and swap the whole page into the fragment.
     """
-    # The URL may have text of a client, which is not all valid in a header.
+    # The URL may contain a client's text, not all of which is valid in a header.
     url = iri_to_uri(url)
     if is_htmx():
         return Response(status=204, headers={"HX-Redirect": url})

@@ -12,9 +12,9 @@ _ID_LENGTH = 36
 
 
 def join_run(actor: Actor, name: str) -> None:
-    """Go on under the request id of the run with this name, which ``run_fields`` gave the actor.
+    """Continue under the request id of the run with this name, which ``run_fields`` gave the actor.
 
-    With any other name, the current request begins a run.
+    With any other name, the current request begins a new run.
     """
     identifier = name[:_ID_LENGTH]
     if hmac.compare_digest(name.encode(), _name(actor, identifier).encode()):
@@ -23,7 +23,7 @@ def join_run(actor: Actor, name: str) -> None:
 
 
 def run_fields(actor: Actor) -> dict[str, Any]:
-    """What the next step sends as ``run``, and the id by which all of the run can be undone."""
+    """The field ``run`` for the next step, and the id by which the whole run can be undone."""
     identifier = request_id.get() or ""
     return {"run": _name(actor, identifier), "request_id": identifier}
 

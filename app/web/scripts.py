@@ -11,15 +11,15 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
 
-# On every page; the other entries import from it.
+# Included on every page; the other entries import from it.
 FIRST = "app.js"
 IMPORT = re.compile(r'^import \{([^}]+)\} from "\./([\w-]+\.js)";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export (?=(?:async function|function|const) (\w+))", re.MULTILINE)
-# What a browser does not need: lines of comment, empty lines, indentation.
+# Parts that a browser does not need: comment lines, empty lines, indentation.
 UNREAD = re.compile(r"^[ \t]*(?://.*|/\*\*.*\*/)?(?:\n|(?=\S))", re.MULTILINE)
 # Where a line may be joined with the next one: no comment or string continues there.
 END = re.compile(r"(?<=[;{,(])\n")
-# A comment after code, which would comment the next line out.
+# A comment after code, which would swallow the next line.
 TRAILING_COMMENT = re.compile(r"\S[ \t]+//[ \t]")
 # A form of import or export that this module does not support.
 UNSUPPORTED = re.compile(r"^\s*(?:import|export)\b", re.MULTILINE)
@@ -41,7 +41,7 @@ class Module:
 def read(name: str, source: str) -> Module:
     """Parse a source; raises ScriptWrong for what is not supported."""
     if any(line.count("`") % 2 for line in source.splitlines()):
-        # The lines of a string could look like comments.
+        # Lines of a string could look like comments.
         raise ScriptWrong(f"{name}: a text goes over several lines.")
     if any(TRAILING_COMMENT.search(line) for line in source.splitlines()):
         raise ScriptWrong(f"{name}: a comment stands behind code; it belongs above it.")
@@ -57,7 +57,7 @@ def read(name: str, source: str) -> Module:
 
 
 def join(sources: Mapping[str, str]) -> dict[str, str]:
-    """The entries with all that they import; raises ScriptWrong, and CycleError for a cycle."""
+    """The entries with all their imports; raises ScriptWrong, and CycleError for a cycle."""
     modules = {name: read(name, source) for name, source in sources.items()}
     graph = {name: tuple(module.imports) for name, module in modules.items()}
     order = tuple(TopologicalSorter(graph).static_order())

@@ -1,6 +1,6 @@
 """The URLs of wiki pages for people."""
 
-# Slugs that are other URLs below /wiki; such a page has its id in its URL.
+# Slugs that are other URLs below /wiki; the URL of such a page contains its id instead.
 TAKEN = frozenset({"new", "broken-links", "complete", "preview"})
 
 
@@ -11,7 +11,7 @@ def address_of(key: str | None, slug: str, page_id: str = "") -> str:
 
 
 def address_of_new(key: str | None, slug: str) -> str:
-    """The URL at which a missing page is written."""
+    """The URL at which a missing page can be created."""
     return f"{address_of(key, slug)}/edit"
 
 

@@ -1,5 +1,5 @@
-"""Webhooks: signed requests that tell subscribers of events, after the commit.
+"""Webhooks: signed requests that notify subscribers of events, after the commit.
 
 ``outbox.listen`` writes an outbox row for each event and webhook in the transaction of the change.
-``worker`` claims rows from the outbox, ``sending`` sends one, and ``outbox`` takes the result back.
+``worker`` claims rows from the outbox, ``sending`` sends one, and ``outbox`` records the result.
 """

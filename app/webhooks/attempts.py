@@ -1,4 +1,4 @@
-"""One attempt: what it sends, how it is signed, and how it ended."""
+"""One attempt: its content, its signature, and its outcome."""
 
 import hashlib
 import hmac
@@ -30,7 +30,7 @@ class Event:
     """An event as it is delivered."""
 
     type: str
-    # The body as docs/webhooks.md shows it, without the id of the attempt.
+    # The body as shown in docs/webhooks.md, without the id of the attempt.
     content: dict[str, Any]
     request_id: str | None
     # Null for a test event.
@@ -45,11 +45,11 @@ class DeliveryAttempt:
     number: int
     webhook_id: str
     url: str
-    # None where it cannot be decrypted, as SECRET_KEY is another one.
+    # None if it cannot be decrypted because SECRET_KEY differs.
     secret: bytes | None
     event: Event
     form: WebhookForm = WebhookForm.JSON
-    # What a chat is sent; None where the event itself is sent.
+    # The message for a chat; None if the event itself is sent.
     message: ChatMessage | None = None
 
     @property
@@ -58,7 +58,7 @@ class DeliveryAttempt:
 
     @property
     def address(self) -> str:
-        """Where it is sent. Matrix takes a message of one id once, however often it is sent."""
+        """The URL of the request. Matrix accepts a message id once, however often it is sent."""
         if self.form is not WebhookForm.MATRIX:
             return self.url
         return f"{self.url}/{self.event.audit_event_id or self.id}"
@@ -95,7 +95,7 @@ class DeliveryAttempt:
 class DeliveryOutcome:
     """How an attempt ended."""
 
-    # None where there was no response.
+    # None if there was no response.
     http_status: int | None
     duration_ms: int
     error_message: str | None = None
@@ -116,7 +116,7 @@ def signature(secret: bytes, timestamp: int, body: bytes) -> str:
 def attempt_of(
     webhook: Webhook, event: Event, attempt_id: str, number: int, message: ChatMessage | None
 ) -> DeliveryAttempt:
-    """The attempt; a chat is sent this message."""
+    """The attempt; ``message`` is sent to a chat."""
     form = WebhookForm(webhook.form)
     return DeliveryAttempt(
         attempt_id,
@@ -131,7 +131,7 @@ def attempt_of(
 
 
 def message_about(webhook: Webhook, event: Event) -> ChatMessage | None:
-    """The message about one event; None where the event itself is sent."""
+    """The message about one event; None if the event itself is sent."""
     if webhook.form == WebhookForm.JSON:
         return None
     if event.audit_event_id is not None:

@@ -1,7 +1,7 @@
-"""The bodies of deliveries to chats: a message that people read, in the form that each chat takes.
+"""The bodies of deliveries to chats: a message for people, in the form that each chat expects.
 
-What people wrote is text in every form: nothing of it is markup, a link or a mention. Slack and
-Teams take text apart from markup, so theirs is sent as it is; the others need it escaped.
+In every form, users' texts are plain text, never markup, a link or a mention. Slack and Teams
+separate text from markup, so their text is sent unchanged; the others need it escaped.
 """
 
 import re
@@ -14,25 +14,25 @@ from app.core.logs import scrub
 from app.webhooks import messages
 from app.webhooks.models import WebhookForm
 
-# Lengths of a message's parts. With each character escaped, all of it fits Discord's 2,000.
+# Lengths of a message's parts. Even with each character escaped, all of it fits Discord's 2,000.
 SENTENCE_LENGTH = 400
 TITLE_LENGTH = 120
 QUOTE_LENGTH = 240
 
-# A mention needs its sign before a name; with this between them it is text (zero width space).
+# A zero width space between a mention's sign and the name makes it plain text.
 _APART = "\u200b"
-# What a backslash makes text of. Mattermost shows the backslash before other signs, so those that
-# begin an emoji, a formula or the rest of an address are set apart from what follows.
+# Signs that a backslash makes plain text. Mattermost shows the backslash before other signs, so
+# those that begin an emoji, a formula or the rest of an address are separated from what follows.
 _OF_MATTERMOST = re.compile(r"[\\`*_{}\[\]()#+\-.!|~>]")
 _APART_IN_MATTERMOST = re.compile(r"[@:$<]")
 _OF_DISCORD = re.compile(r"[\\`*_{}\[\]()#+\-.!|~<>:=&/^$]")
-# The address at which Matrix takes messages of a room; the id of the message follows.
+# The path to which messages of a Matrix room are sent; the id of the message follows.
 _MATRIX_PATH = re.compile(r"/_matrix/client/v3/rooms/[^/?]+/send/m\.room\.message")
 
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
-    """What happened: a sentence, a link to what it happened to, and what was said."""
+    """A sentence about the event, a link to its subject, and a quote."""
 
     sentence: str
     title: str = ""
@@ -42,7 +42,7 @@ class ChatMessage:
 
 
 def message(sentence: str, title: str = "", url: str = "", quote: str = "") -> ChatMessage:
-    """A message of one-line texts within their lengths, without what looks like a credential."""
+    """A message of one-line texts within their lengths, with apparent credentials removed."""
     return ChatMessage(
         _line(sentence, SENTENCE_LENGTH),
         _line(title, TITLE_LENGTH) or messages.OPEN,
@@ -62,7 +62,7 @@ _composers: list[Composer] = []
 
 
 def install(composer: Composer) -> None:
-    """Have messages about events of the audit log, by their ids, made by this function."""
+    """Set the function that composes messages about audit events, by their ids."""
     _composers[:] = [composer]
 
 
@@ -72,12 +72,12 @@ def messages_of(audit_event_ids: Sequence[str]) -> dict[str, ChatMessage]:
 
 
 def is_room(path: str) -> bool:
-    """Whether this is the path at which a Matrix server takes messages of a room."""
+    """Whether this is the path to which messages of a Matrix room are sent."""
     return _MATRIX_PATH.fullmatch(path) is not None
 
 
 def content(form: WebhookForm, message: ChatMessage) -> dict[str, Any]:
-    """The JSON that this chat takes."""
+    """The JSON that this chat expects."""
     return _CONTENTS[form](message)
 
 
@@ -93,7 +93,7 @@ def _slack(message: ChatMessage) -> dict[str, Any]:
         quoted = [{"type": "text", "text": message.quote}]
         parts.append({"type": "rich_text_quote", "elements": quoted})
     return {
-        # What notifications show. Slack reads these three as markup.
+        # The text of notifications. Slack treats these three characters as markup.
         "text": escape(message.sentence, quote=False),
         "blocks": [{"type": "rich_text", "elements": parts}],
         "unfurl_links": False,
@@ -113,7 +113,7 @@ def _discord(message: ChatMessage) -> dict[str, Any]:
     def escaped(text: str) -> str:
         return _OF_DISCORD.sub(r"\\\g<0>", text).replace("@", f"@{_APART}")
 
-    # 4: no previews of links.
+    # 4: no link previews.
     return {"content": _markdown(message, escaped), "allowed_mentions": {"parse": []}, "flags": 4}
 
 

@@ -25,15 +25,15 @@ from app.webhooks.models import Webhook
 from app.webhooks.sending import send
 from app.webhooks.service import webhook_json
 
-# Attempts made at a time.
+# The most attempts at the same time.
 BATCH = 16
 
 
 def deliver_due(allowed: Limits, advance: Callable[[int], None]) -> Counter[str]:
-    """Make an attempt for each entry that is due; the counts of ``succeeded`` and ``failed``.
+    """Make an attempt for each due entry; returns the counts of ``succeeded`` and ``failed``.
 
-    Retries that become due meanwhile are made too. A server may run beside it, as a claim is
-    exclusive.
+    Includes retries that become due in the meantime. A server may run at the same time, because a
+    claim is exclusive.
     """
     owner = f"{outbox.BY_COMMAND}{os.getpid()}-{secrets.token_hex(8)}"
     counts: Counter[str] = Counter(succeeded=0, failed=0)
@@ -131,7 +131,7 @@ def retry_command(
 
 
 def _retry(actor: Actor, webhook_id: str, delivery_id: str, *, as_json: bool) -> bool:
-    """Retry a delivery and print how it ended; whether it has arrived."""
+    """Retry a delivery and print its outcome; returns whether it arrived."""
     try:
         row = retrying.retry_delivery(actor, webhook_id, delivery_id)
     except Conflict as error:

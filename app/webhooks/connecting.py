@@ -1,7 +1,7 @@
-"""The connection of one attempt, which cannot reach an address that was not checked.
+"""The connection of one attempt, which cannot reach an unchecked address.
 
-The name is resolved once, and every address of it must be allowed. The connection is made to one of
-these addresses by number; certificate and SNI use the name.
+The name is resolved once, and all its addresses must be allowed. The connection is made to one of
+these IP addresses; certificate and SNI use the name.
 """
 
 import ipaddress
@@ -37,7 +37,7 @@ CONNECT_SECONDS = 5.0
 WRITE_SECONDS = 10.0
 MAX_TRIED_ADDRESSES = 4
 
-# Networks that deliveries must not reach, beside those that are not global.
+# Networks that deliveries must not reach, besides those that are not global.
 _INSIDE = tuple(
     ipaddress.ip_network(text)
     for text in (
@@ -58,7 +58,7 @@ class Unresolved(HTTPError):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the operator allows; ``total`` is the longest that an attempt may take, in seconds."""
+    """The operator's limits; ``total`` is the longest duration of an attempt, in seconds."""
 
     allowed: tuple[Network, ...]
     # A PEM file; None for the public authorities.
@@ -118,7 +118,7 @@ def trusting(ca_bundle: str | None) -> ssl.SSLContext:
 
 @lru_cache(maxsize=8)
 def _context(path: str, _changed_at: int, _inode: int) -> ssl.SSLContext:
-    """Cached, as reading the public authorities takes 20 ms."""
+    """Cached, because reading the public authorities takes 20 ms."""
     context = create_urllib3_context(cert_reqs=ssl.CERT_REQUIRED)
     context.load_verify_locations(path)
     return context
@@ -172,7 +172,7 @@ class _Connection(HTTPSConnection):
         return connected
 
     def connect(self) -> None:
-        """Connect, then set the timeout of writing, which the library takes from ``timeout``."""
+        """Connect, then set the timeout for writes, which the library takes from ``timeout``."""
         super().connect()
         self.timeout = WRITE_SECONDS
 
@@ -207,7 +207,7 @@ def _resolve_name(host: str, port: int) -> list[str]:
 
 
 def _dial(addresses: list[str], port: int) -> socket.socket:
-    """A connection to the first of these addresses that answers."""
+    """A connection to the first of these addresses that accepts it."""
     deadline = time.monotonic() + CONNECT_SECONDS
     problem: OSError = TimeoutError(messages.NO_ADDRESS_RESPONDED)
     for address in addresses:

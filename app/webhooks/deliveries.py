@@ -1,4 +1,4 @@
-"""The delivery log, and the health of webhooks as it shows."""
+"""The delivery log, and the health of webhooks derived from it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ _MAX_ATTEMPT = 2**31 - 1
 
 
 def _set_moment(column: str) -> Update:
-    """Not a change of the webhook, so its version stays and no edit meets a conflict."""
+    """An update that keeps the version: it is no change of the webhook, so no edit conflicts."""
     table = cast("Table", Webhook.__table__)
     return (
         update(table)
@@ -49,7 +49,7 @@ class Health:
 
     @property
     def attempts(self) -> int:
-        """At most ``HEALTH_ATTEMPTS``."""
+        """The number of attempts, at most ``HEALTH_ATTEMPTS``."""
         return len(self.states)
 
     @property
@@ -69,7 +69,7 @@ class Health:
 
     @property
     def text(self) -> str:
-        """The strip of attempts in words, for screen readers."""
+        """The attempts in words, for screen readers."""
         if not self.attempts:
             return messages.NO_DELIVERIES
         missed = self.attempts - self.successes
@@ -177,7 +177,7 @@ def undelivered(actor: Actor, webhook_id: str) -> list[str]:
     webhook = find_webhook(webhook_id)
     attempts = session.execute(
         select(WebhookDelivery.id, WebhookDelivery.audit_event_id, WebhookDelivery.status)
-        # A test need not be repeated.
+        # A test need not be retried.
         .where(
             WebhookDelivery.webhook_id == webhook.id, WebhookDelivery.audit_event_id.is_not(None)
         )

@@ -1,4 +1,4 @@
-"""What webhooks say to people and to clients of the API, and why their attempts fail."""
+"""Texts of webhooks for people and API clients, and why their attempts fail."""
 
 URL_NOT_HTTPS = "url must start with https://."
 URL_INVALID = "url must have a host, and no user name or fragment."

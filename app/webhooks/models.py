@@ -19,7 +19,7 @@ class DeliveryStatus(StrEnum):
 
 
 class WebhookForm(StrEnum):
-    """What is sent: the event as JSON, or a message for a chat."""
+    """The form of deliveries: the event as JSON, or a message for a chat."""
 
     JSON = "json"
     SLACK = "slack"
@@ -73,7 +73,7 @@ class WebhookDelivery(Base):
     )
 
     id: Mapped[str] = id_key()
-    # No foreign key, as deliveries outlive their webhook.
+    # No foreign key, because deliveries outlive their webhook.
     webhook_id: Mapped[str] = mapped_column(Id)
     # Null for a test event.
     audit_event_id: Mapped[str | None] = mapped_column(Id)
@@ -90,7 +90,7 @@ class WebhookDelivery(Base):
 
 
 class OutboxEntry(Base):
-    """An event that is to be delivered to a webhook."""
+    """An event to be delivered to a webhook."""
 
     __tablename__ = "webhook_outbox"
     __table_args__: Any = (

@@ -25,10 +25,10 @@ from app.webhooks.rules import NEVER_FORWARDED, is_subscribed
 
 outbox_filled = AfterCommitSignal()
 
-# How long after the first, second and third failed attempt the next one is due.
+# The delay of the next attempt after the first, second and third failed attempt.
 BACKOFF_MS = (1_000, 5_000, 30_000)
 LAST_ATTEMPT = len(BACKOFF_MS) + 1
-# An entry that is due later than this was scheduled before the clock was set back: it is due now.
+# An entry due later than this was scheduled before the clock was set back: it is due at once.
 MAX_DELAY_MS = BACKOFF_MS[-1]
 # Longer than any attempt; by the database's clock, which all processes share.
 LEASE_MS = 75_000
@@ -196,15 +196,15 @@ def _claim(
 
 
 def complete(claimed: Claimed, outcome: DeliveryOutcome, actor: Actor = SYSTEM) -> bool:
-    """Record how an attempt ended and schedule the next one, if any.
+    """Record the outcome of an attempt and schedule the next one, if any.
 
-    Needs a writing unit of work. False where the lease was lost, so nothing is recorded.
+    Needs a writing unit of work. Returns False if the lease was lost, so nothing is recorded.
     """
     return not complete_all([(claimed, outcome)], actor)
 
 
 def complete_all(results: Sequence[Result], actor: Actor = SYSTEM) -> list[Claimed]:
-    """As ``complete``, for many. Returns those whose lease was lost."""
+    """Like ``complete``, for many. Returns those whose lease was lost."""
     acquire(Lock.OUTBOX)
     entry_ids = [claimed.entry_id for claimed, _ in results]
     entries = {entry.id: entry for entry in session.scalars(_BY_IDS, {"ids": entry_ids})}
@@ -236,7 +236,7 @@ def _record_outcome(
     active: frozenset[str],
     actor: Actor = SYSTEM,
 ) -> None:
-    """Record how the attempt ended; schedule a retry after a transient failure, else finish."""
+    """Record the outcome; schedule a retry after a transient failure, else finish the entry."""
     moment = now_ms()
     due_at = None
     may_retry = not entry.is_manual and entry.attempt < LAST_ATTEMPT
@@ -284,7 +284,7 @@ def next_due() -> int | None:
 
 
 def count_due() -> int:
-    """How many entries are due, including those that wait behind one in flight."""
+    """The number of due entries, including those that wait behind one in flight."""
     moment = now_ms()
     is_due = or_(OutboxEntry.due_at <= moment, OutboxEntry.due_at > moment + MAX_DELAY_MS)
     return session.scalar(select(func.count()).where(_PENDING, is_due)) or 0

@@ -131,7 +131,7 @@ def create() -> Response:
 
     A form that is sent twice creates two, as an answer with a secret is not stored for replay.
     """
-    # A secret that was left empty is generated, but for Matrix it is an access token.
+    # An empty secret is generated, except for Matrix, where it is an access token.
     secret = request.form.get("secret") or secrets.token_urlsafe(32)
     form = _require_events(load_form(WebhookCreate, secret=secret))
     is_matrix = request.form.get("form") == WebhookForm.MATRIX
@@ -145,7 +145,7 @@ def create() -> Response:
     form.data.pop("client_request_id", None)
     if not submit(form, work):
         return _new_page(form, 422)
-    # Chats need no signature, and whoever gave an access token has it.
+    # Chats need no signature, and the person who entered an access token has it.
     if form.data.get("form", WebhookForm.JSON) != WebhookForm.JSON:
         return go(f"/webhooks/{created[0]}")
     return _show_webhook(created[0], secret=form.data["secret"])
@@ -272,7 +272,7 @@ def _show_webhook(webhook_id: str, *, secret: str = "") -> Response:
                 event_type=filters.get("event_type"),
             )
         except InvalidField:
-            # The cursor is damaged: start at the top.
+            # The cursor is malformed: start at the top.
             return go(_address(path, filters))
     more = {"cursor": log.next_cursor} if log.next_cursor else None
     return page(
@@ -354,7 +354,7 @@ def _show_delivery(
 
 
 def _shown_headers(attempt: attempts.DeliveryAttempt) -> dict[str, str]:
-    """Without time and signature, which are made at each sending, and without the secret."""
+    """The headers without the secret, and without time and signature, which each request sets."""
     sent = replace(attempt, secret=b"").headers(b"", 0, current_settings().user_agent)
     for name in ("X-Webhook-Timestamp", "X-Webhook-Signature", "Authorization"):
         sent.pop(name, None)

@@ -1,6 +1,6 @@
-"""Finishing entries of the outbox that wait and will not be sent.
+"""Finishing waiting entries of the outbox that will not be sent.
 
-Callers hold ``Lock.OUTBOX``, so that nobody claims such an entry meanwhile.
+Callers hold ``Lock.OUTBOX``, so that nobody claims such an entry in the meantime.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ _PENDING = OutboxEntry.state == OutboxState.PENDING.value
 
 
 def end(webhook_id: str, reason: str) -> None:
-    """Finish what waits for a webhook; attempts that were to be retried count as failed.
+    """Finish the waiting entries of a webhook; attempts that were to be retried count as failed.
 
     ``reason`` is a short sentence for people.
     """
@@ -39,7 +39,7 @@ def end(webhook_id: str, reason: str) -> None:
 
 
 def drop(*conditions: Any) -> None:
-    """Finish what waits, without an attempt and so without a row in the log."""
+    """Finish waiting entries without an attempt, and thus without a row in the log."""
     session.execute(
         update(OutboxEntry)
         .where(_PENDING, *conditions)

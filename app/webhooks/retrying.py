@@ -31,19 +31,19 @@ from app.webhooks.models import DeliveryStatus, OutboxEntry, OutboxState, Webhoo
 from app.webhooks.outbox import Claimed
 from app.webhooks.sending import send
 
-# At most this many people wait for receivers at a time, so that other long work has threads left.
+# The most people who wait for receivers at a time, so that other long work has threads left.
 _slots = threading.BoundedSemaphore(4)
 TOTAL_SECONDS = 45.0
 
 
 @operation(Access.HUMAN)
 def retry_delivery(actor: Actor, webhook_id: str, delivery_id: str) -> dict[str, Any]:
-    """Send once more a delivery that did not arrive; the JSON of the new attempt.
+    """Resend a delivery that did not arrive; returns the JSON of the new attempt.
 
     It replaces a scheduled retry and schedules none. Opens its own units of work. Raises NotFound,
-    Conflict ``delivery_already_succeeded``, and Unavailable where too many people wait.
+    Conflict ``delivery_already_succeeded``, and Unavailable if too many people wait.
     """
-    # Taken before the claim, so that without a slot the scheduled retry stays.
+    # Taken before the claim, so that the scheduled retry stays if there is no slot.
     with _slot():
         attempt, claimed = run_write(lambda: _prepare(webhook_id, delivery_id))
         outcome = _send(attempt)
@@ -72,7 +72,7 @@ def retry_delivery(actor: Actor, webhook_id: str, delivery_id: str) -> dict[str,
 def send_test(actor: Actor, webhook_id: str) -> dict[str, Any]:
     """Send ``webhook.test``, which is not an event of the audit log; the JSON of the attempt.
 
-    Opens its own units of work. Raises NotFound, and Unavailable where too many people wait.
+    Opens its own units of work. Raises NotFound, and Unavailable if too many people wait.
     """
     with reading():
         webhook = service.find(webhook_id)
@@ -84,7 +84,7 @@ def send_test(actor: Actor, webhook_id: str) -> dict[str, Any]:
 
 
 def _test_attempt(webhook: Webhook, number: int, request_id: str | None) -> DeliveryAttempt:
-    """A test occurs at the time in its id, so that its body can be rebuilt."""
+    """A test attempt; the test occurs at the time in its id, so that its body can be rebuilt."""
     identifier = ids.new_id()
     event = attempts.test_event(webhook.id, ids.created_ms(identifier), request_id)
     message = attempts.message_about(webhook, event)
@@ -97,7 +97,7 @@ def _send(attempt: DeliveryAttempt) -> DeliveryOutcome:
 
 @contextmanager
 def _slot() -> Iterator[None]:
-    """Hold one of the slots; raises Unavailable where all are taken, and LaneRequired."""
+    """Hold one of the slots; raises Unavailable if all are taken, and LaneRequired."""
     require(Lane.LONG)
     if not _slots.acquire(blocking=False):
         raise Unavailable

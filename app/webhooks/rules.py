@@ -25,9 +25,9 @@ _UNPRINTABLE = re.compile(r"[\x00-\x20\x7f-\xa0\u2028\u2029\\]")
 
 
 def url(value: str, form: WebhookForm) -> str:
-    """An https address with a host and no user or fragment; raises InvalidField.
+    """An https address with a host and without user or fragment; raises InvalidField.
 
-    That of Matrix is the address at which the server takes messages of a room.
+    For Matrix, it is the address to which messages of a room are sent.
     """
     text.checked(value, "url", URL_LENGTH)
     if not value.startswith("https://"):
@@ -35,10 +35,10 @@ def url(value: str, form: WebhookForm) -> str:
     try:
         split = urlsplit(value)
         host = split.hostname or ""
-        # Digits in circles and the like would become other characters before the name is resolved.
+        # Circled digits and the like would become other characters before the name is resolved.
         is_valid = bool(host) and split.port != 0 and normalize("NFKC", host) == host
         _ = host.encode("idna")
-        # Deliveries read it by urllib3, which takes less behind the bracket of an IPv6 address.
+        # Deliveries parse it with urllib3, which accepts less after the bracket of an IPv6 address.
         _ = parse_url(value)
     except (ValueError, UnicodeError):
         is_valid = False
@@ -50,12 +50,12 @@ def url(value: str, form: WebhookForm) -> str:
 
 
 def recorded_url(value: str, form: WebhookForm) -> str:
-    """The address as events show it; that of a chat is a secret behind its host."""
+    """The address as events show it; a chat's address is secret after its host."""
     return value if form is WebhookForm.JSON else f"https://{urlsplit(value).netloc}/…"
 
 
 def secret(value: str) -> str:
-    """A key of 16 bytes or more; raises InvalidField."""
+    """A key of at least 16 bytes; raises InvalidField."""
     text.checked(value, "secret", MAX_SECRET_LENGTH)
     if len(value.encode()) < MIN_SECRET_BYTES:
         raise InvalidField("secret", "too_short", messages.secret_too_short(MIN_SECRET_BYTES))

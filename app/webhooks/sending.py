@@ -1,6 +1,6 @@
 """Sending one request in bounded time: no proxy, no redirect, no retry.
 
-``connecting`` decides which addresses it may connect to.
+``connecting`` decides to which addresses it may connect.
 """
 
 import time
@@ -20,7 +20,7 @@ READ_SECONDS = 30.0
 READ_BYTES = 64 * 1024
 MESSAGE_LENGTH = 300
 
-# The first that fits the exception or one of its causes describes it.
+# The first match for the exception or one of its causes describes it.
 _KNOWN: tuple[tuple[type[BaseException], str], ...] = (
     (Unresolved, messages.HOST_UNRESOLVED),
     (requests.exceptions.SSLError, messages.TLS_REJECTED),
@@ -61,7 +61,7 @@ def _judge(status: int) -> tuple[str | None, bool]:
 
 
 def _describe(problem: Exception, guard: Guard) -> tuple[str, bool]:
-    """As ``_judge``, where there is no response."""
+    """Like ``_judge``, if there is no response."""
     causes = _causes(problem)
     if any(isinstance(cause, AddressBlocked) for cause in causes):
         return messages.ADDRESS_NOT_ALLOWED, False
@@ -106,7 +106,7 @@ def _post(attempt: DeliveryAttempt, limits: Limits, guard: Guard) -> int:
             stream=True,
         ) as response:
             if guard.has_fired:
-                # The connection was shut down amid the headers, which then look complete.
+                # The connection was shut down during the headers, which then look complete.
                 raise TimeoutError
             status = int(response.status_code)
             _discard(response)

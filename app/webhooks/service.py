@@ -83,7 +83,7 @@ def create_webhook(
 ) -> Webhook:
     """Subscribe an address to events; raises InvalidField.
 
-    With projects, it only gets what happens in these.
+    With projects, it receives only their events.
     """
     rules.url(url, WebhookForm(form))
     rules.secret(secret)
@@ -128,7 +128,7 @@ def update_webhook(
     secret.
     """
     if fields.get("is_active") is False:
-        # Always the first lock, so that no deadlock arises.
+        # Always the first lock, to prevent deadlocks.
         acquire(Lock.OUTBOX)
     webhook = find(webhook_id, lock=True)
     secret = fields.pop("secret", None)
@@ -163,7 +163,7 @@ def update_webhook(
 
 @operation(Access.HUMAN)
 def delete_webhook(actor: Actor, webhook_id: str) -> None:
-    """Delete a webhook and drop what was not sent yet; its deliveries remain. Raises NotFound."""
+    """Delete a webhook and drop its unsent entries; its deliveries remain. Raises NotFound."""
     # Always the first lock. From here on, nobody can claim an entry of this webhook.
     acquire(Lock.OUTBOX)
     webhook = find(webhook_id, lock=True)

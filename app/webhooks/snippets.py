@@ -1,4 +1,4 @@
-"""Code that verifies the signature of a delivery, as pages and documentation show it."""
+"""Code that verifies the signature of a delivery, for pages and documentation."""
 
 PYTHON = '''\
 import hashlib

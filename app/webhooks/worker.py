@@ -30,32 +30,32 @@ log = logging.getLogger(__name__)
 
 # The most attempts in flight, each in a thread.
 SENDERS = 128
-# How long the thread sleeps at most: other processes fill the outbox without waking it.
+# The longest time that the thread sleeps: other processes fill the outbox without waking it.
 POLL_SECONDS = 1.0
 # How often the worker looks for expired leases.
 RECOVERY_MS = 15_000
-# How long a stop waits for attempts in flight; then they count as interrupted.
+# How long ``stop`` waits for attempts in flight; then they count as interrupted.
 DRAIN_SECONDS = 5.0
-# Leaves the database time to record that.
+# Leaves the database time to record the interrupted attempts.
 STOP_SECONDS = DRAIN_SECONDS + 5.0
 
 Sender = Callable[[DeliveryAttempt, Limits], DeliveryOutcome]
 
 
 class Worker:
-    """Delivers what is due until it is stopped."""
+    """Delivers due entries until it is stopped."""
 
     def __init__(self, app: Flask, *, sender: Sender = send) -> None:
         self._app = app
         self._sender = sender
         self._owner = f"{os.getpid()}-{secrets.token_hex(8)}"
         self._limits: Limits = limits(app)
-        # A result, True where the outbox was filled, or False to check it.
+        # A result, True if the outbox was filled, or False to check it.
         self._signals: queue.SimpleQueue[Result | bool] = queue.SimpleQueue()
         self._is_filled = True
         self._next_due: int | None = None
         self._in_flight: dict[str, Claimed] = {}
-        # Not recorded yet.
+        # Results that are not yet recorded.
         self._results: list[Result] = []
         self._stopping = threading.Event()
         self._stop_at = 0.0
@@ -67,11 +67,11 @@ class Worker:
         self._thread.start()
 
     def wake(self) -> None:
-        """Claim now, as the outbox was filled."""
+        """Claim at once, because the outbox was filled."""
         self._signals.put(True)
 
     def check(self) -> None:
-        """Check for due entries: retries, and those of other processes."""
+        """Check for due entries: retries, and those from other processes."""
         self._signals.put(False)
 
     def stop(self) -> None:
@@ -131,7 +131,7 @@ class Worker:
             self._recovered_at = moment
 
     def _has_due(self) -> bool:
-        """Whether an entry is due; only reads, so that an idle worker is cheap."""
+        """Whether an entry is due; read-only, so that an idle worker is cheap."""
         with reading():
             self._next_due = outbox.next_due()
         return self._next_due is not None and self._next_due <= now_ms()
@@ -145,7 +145,7 @@ class Worker:
         return claimed
 
     def _send(self, claimed: Claimed) -> None:
-        """Runs in a thread of its own."""
+        """Runs in a separate thread."""
         try:
             outcome = self._sender(claimed.attempt, self._limits)
         except Exception:

@@ -28,7 +28,7 @@ PAGE = "/wiki/pages/<page_id>"
 
 
 def _seen(page: WikiPage) -> partial[list[Shown]]:
-    """That an answer has the whole page."""
+    """The record that a response contains the whole page."""
     return partial(page_seen, page.id, page.revision_number)
 
 

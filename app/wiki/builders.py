@@ -12,7 +12,7 @@ def page_json(page: WikiPage) -> dict[str, Any]:
 
 
 def row_json(page: Any) -> dict[str, Any]:
-    """A page without its body, as lists show it."""
+    """A page without its body, as in lists."""
     return {
         **page_summary(page),
         "revision_number": page.revision_number,
@@ -25,12 +25,12 @@ def row_json(page: Any) -> dict[str, Any]:
 
 
 def page_summary(row: Any) -> dict[str, Any]:
-    """A page as links name it."""
+    """A page as the target of a link."""
     return {"id": row.id, "slug": row.slug, "title": row.title, "project_id": row.project_id}
 
 
 def revision_row_json(row: Any, author: UserSummary) -> dict[str, Any]:
-    """A revision without its body, as lists show it."""
+    """A revision without its body, as in lists."""
     return {
         "id": row.id,
         "page_id": row.page_id,

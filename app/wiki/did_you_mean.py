@@ -1,7 +1,7 @@
 """Suggestions for a slug that no page has.
 
 Slugs are compared by the trigrams of their words, so the order of words does not matter. Short
-words have few trigrams and one typo spoils most of them, so the letters count as well.
+words have few trigrams and one typo changes most of them, so the letters count as well.
 """
 
 from collections import Counter, defaultdict
@@ -19,7 +19,7 @@ from app.wiki.models import WikiPage
 # The first slugs of a scope by name; a suggestion beyond them is missed.
 MAX_CANDIDATES = 2000
 MAX_SUGGESTIONS = 3
-# A trigram of more slugs than this tells little and costs much.
+# A trigram of more slugs than this is costly and says little.
 COMMON = 200
 SHORTLIST = 8
 # The share of common trigrams, or of common letters, that makes two slugs similar.
@@ -78,7 +78,7 @@ def _trigrams(slug: str) -> set[str]:
 def suggestions(
     actor: Actor, missing: Iterable[tuple[str | None, str]]
 ) -> dict[tuple[str | None, str], list[tuple[str | None, str]]]:
-    """For each missing (scope, slug), the (scope, slug) of the pages that may be meant.
+    """For each missing (scope, slug), the (scope, slug) of similar existing pages.
 
     A scope is the id of a project, or None for the global one. Links of a project reach its own
     pages and the global ones.
@@ -106,7 +106,7 @@ def _slugs_of(project_ids: Set[str]) -> dict[str | None, list[str]]:
     for project_id, slug in session.execute(
         union_all(*(select(part.subquery()) for part in parts))
     ):
-        # The address of such a page has its id, which is not known here.
+        # The address of such a page needs its id, which is not known here.
         if slug not in TAKEN:
             slugs[project_id].append(slug)
     return slugs

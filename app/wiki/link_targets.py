@@ -1,4 +1,4 @@
-"""What the links of a text lead to, for one reader."""
+"""The targets of the links of a text, for one reader."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -56,12 +56,12 @@ def known(actor: Actor, project_id: str | None, links: Links) -> list[Known]:
 def targets_of(rows: Sequence[Known], key: str | None, links: Links) -> Targets:
     """The targets of links in a text of the project with this key, or of none.
 
-    A slug means the project's own page, else the global one.
+    A slug means the project's page if it exists, else the global one.
     """
     pages: dict[str, Target] = {}
     tickets: dict[str, Target] = {}
     users: dict[str, Mentioned] = {}
-    # The project's page comes after the global one of its slug, and so replaces it.
+    # Sorted so that the project's page replaces the global one with its slug.
     for kind, name, title, identifier, project_id, state, category in sorted(
         rows, key=_is_of_project
     ):
@@ -84,7 +84,7 @@ def _is_of_project(row: Known) -> bool:
 
 @lru_cache
 def _statement(names: frozenset[str], in_project: bool, fenced: bool) -> Prepared:
-    """Cached, as building the statement costs more than running it."""
+    """Cached, because building the statement costs more than running it."""
     parts = []
     if "slugs" in names:
         parts.append(_pages(in_project, fenced))
@@ -96,7 +96,7 @@ def _statement(names: frozenset[str], in_project: bool, fenced: bool) -> Prepare
 
 
 def _pages(in_project: bool, fenced: bool) -> AnySelect:
-    # The index on slugs must be used: a text names few, and a scope can have thousands of pages.
+    # Force the index on slugs: a text names few, and a scope can have thousands of pages.
     page_scope: ColumnElement[str | None] = Unindexed(WikiPage.project_id)
     scope: ColumnElement[bool] = page_scope.is_(None)
     if in_project:

@@ -1,7 +1,7 @@
 """The link graph: stored links, backlinks, the sentences around links, broken links.
 
-A ``[[slug]]`` means the page of its own scope, else the global one, else it is broken. That is
-decided on reading, so a page created later heals links and a deleted one breaks them.
+A ``[[slug]]`` means the page in its own scope, else the global one, else it is broken. Reads decide
+that, so a page created later repairs links and a deleted one breaks them.
 """
 
 import re
@@ -36,12 +36,12 @@ from app.wiki import loaders
 from app.wiki.builders import page_summary
 from app.wiki.models import WikiLink, WikiPage, WikiTicketLink
 
-# Read of a body: before its first link, and in all.
+# The characters of a body that are read: before its first link, and in total.
 LEAD_LENGTH = 300
 READ_LENGTH = 900
-# Shown on each side of the link.
+# The characters shown on each side of the link.
 SIDE_LENGTH = 110
-# What follows the slug in a link; a table escapes its bar.
+# The text after the slug in a link; a table escapes its bar.
 _FORMS = {"plain": "]]", "named": "|", "escaped": "\\|"}
 
 # Where a paragraph, list item, heading or table row begins.
@@ -209,7 +209,7 @@ def _broken(fenced: bool) -> AnySelect:
     return _links_of_live_pages(fenced).where(~_has_own_page(), ~_has_global_page())
 
 
-# In the answer to a save.
+# The most broken links in the response to a save.
 MAX_BROKEN_LINKS = 50
 _BROKEN_OF = Prepared(
     select(WikiLink.target_slug)

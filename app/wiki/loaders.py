@@ -16,7 +16,7 @@ from app.projects.models import Project
 from app.wiki import messages, slugs
 from app.wiki.models import WikiPage
 
-# How a query string names the global pages: ``project_id=null``.
+# The name of the global pages in a query string: ``project_id=null``.
 GLOBAL = "null"
 
 _IS_GLOBAL = WikiPage.project_id.is_(None)
@@ -28,8 +28,8 @@ _SEEN_THROUGH_FENCE = or_(
     _IS_GLOBAL,
     and_(_IN_LIVE_PROJECT, WikiPage.project_id.in_(bindparam("allowlist", expanding=True))),
 )
-# The order in which pages of one slug are preferred without a scope: the global page first, then
-# the most recently changed.
+# The order of preference among pages of one slug without a scope: the global page first, then the
+# most recently changed.
 MEANT_FIRST = (
     WikiPage.project_id.is_not(None),
     WikiPage.updated_at.desc(),
@@ -71,7 +71,7 @@ def visible(
 ) -> WikiPage:
     """The page of an id or slug; ``project_id`` (an id or ``null``) is the scope of a slug.
 
-    Raises NotFound, Gone, and InvalidField ``ambiguous_slug`` where several scopes have the slug.
+    Raises NotFound, Gone, and InvalidField ``ambiguous_slug`` if several scopes have the slug.
     """
     if as_uuid(reference) is None:
         return _by_slug(actor, reference, project_id, include_deleted)
@@ -100,7 +100,7 @@ def _check_live(page: WikiPage, reference: str) -> None:
 
 
 def _by_slug(actor: Actor, slug: str, project_id: str | None, include_deleted: bool) -> WikiPage:
-    """The live page of the slug in its scope, else the deleted page that had the slug last."""
+    """The live page of the slug in its scope, else the last deleted page with the slug."""
     if not slugs.is_slug(slug):
         raise NotFound("wiki_page", slug)
     statement = select(WikiPage).where(WikiPage.slug == slug, seen_by(actor))
@@ -169,7 +169,7 @@ def check_global(actor: Actor) -> None:
 
 
 class _Identified(Protocol):
-    """A page: the model, or a value that was read of it."""
+    """A page: the model, or a read-only value of it."""
 
     @property
     def id(self) -> str: ...

@@ -1,4 +1,4 @@
-"""What wiki pages and their verbs say to people and to clients of the API."""
+"""Texts of wiki pages and their verbs, for people and API clients."""
 
 SEVERAL_WIKIS = "Several wikis have this slug. Specify project_id."
 SLUG_INVALID = "slug must be lowercase letters, digits and single hyphens."

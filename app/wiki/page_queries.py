@@ -22,10 +22,10 @@ from app.wiki import loaders
 from app.wiki.models import WikiLink, WikiPage, WikiRevision, in_scope
 from app.wiki.slug_resolution import USER_COLUMNS, SeenPage, live_in_scope, user_of
 
-# Pages that an index shows, and revisions that a history shows at once.
+# The most pages of an index, and the most revisions of one page of a history.
 INDEX_SHOWN = 2000
 REVISIONS_SHOWN = 50
-# Pages offered to complete a link.
+# The most pages offered to complete a link.
 COMPLETIONS = 8
 
 _REVISION_COLUMNS = (
@@ -130,7 +130,7 @@ def history(
         .join(User, User.id == WikiRevision.author_user_id)
         .where(WikiRevision.page_id == page.id)
         .order_by(WikiRevision.revision_number.desc())
-        # One more row gives the length before the last one shown.
+        # One extra row gives the length before the last row shown.
         .limit(REVISIONS_SHOWN + 1)
     )
     if before is not None:
@@ -175,7 +175,7 @@ def _revision(row: AnyRow) -> dict[str, Any]:
 
 @operation(Access.READ)
 def pages_like(actor: Actor, project_id: str | None, typed: str) -> list[AnyRow]:
-    """Pages that a link being typed may mean, of the project and global ones, best first."""
+    """Pages that a link being typed may mean, in the project and global, best first."""
     typed = typed.strip().lower()
     scope: ColumnElement[bool] = WikiPage.project_id.is_(None)
     if project_id is not None:
@@ -197,7 +197,7 @@ def pages_like(actor: Actor, project_id: str | None, typed: str) -> list[AnyRow]
     else:
         statement = statement.order_by(WikiPage.updated_at.desc(), WikiPage.id)
     by_slug: dict[str, AnyRow] = {}
-    # A project's page hides the global page of its slug.
+    # A project's page hides the global page with the same slug.
     for row in session.execute(statement.limit(2 * COMPLETIONS)):
         if row.slug not in by_slug or row.project_id is not None:
             by_slug[row.slug] = row

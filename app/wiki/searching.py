@@ -1,4 +1,4 @@
-"""Wiki pages in search: what is indexed, and what a hit shows."""
+"""Wiki pages in search: what is indexed, and the content of a hit."""
 
 from collections.abc import Sequence
 

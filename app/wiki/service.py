@@ -76,7 +76,7 @@ def create_page(
     body: str = "",
     project_id: str | None = None,
 ) -> WikiPage:
-    """Create a page with its first revision; without a slug, the title gives one.
+    """Create a page with its first revision; by default, the slug is made from the title.
 
     Raises InvalidField, Conflict ``duplicate_key`` for a slug that is taken in its scope, and
     OutsideAllowlist or Forbidden for a bot that may not write there.
@@ -279,7 +279,7 @@ def get_numbered_revision(actor: Actor, page_id: str, number: int) -> dict[str, 
     statement = select(WikiRevision).where(
         WikiRevision.page_id == page.id, WikiRevision.revision_number == number
     )
-    # No page has more revisions than the column can count.
+    # The column cannot count more revisions than this.
     is_possible = 0 < number <= MAX_REVISION_NUMBER
     revision = session.scalars(statement).first() if is_possible else None
     if revision is None:
@@ -289,13 +289,13 @@ def get_numbered_revision(actor: Actor, page_id: str, number: int) -> dict[str, 
 
 
 def saved_json(page: WikiPage) -> dict[str, Any]:
-    """The answer to a save: the page and, if any are, which of its links are broken."""
+    """The response to a save: the page and its broken links, if there are any."""
     broken = links.broken_of(page)
     return {**page_json(page), **({"broken_links": broken} if broken else {})}
 
 
 def created_json(page: WikiPage, slug: str | None) -> dict[str, Any]:
-    """The answer to a create with this slug; ``taken_slug`` is the one its title gives."""
+    """The response to a create with this slug; ``taken_slug`` is the one made from its title."""
     from_title = slugs.from_words(page.title) if slug is None else page.slug
     taken = {"taken_slug": from_title} if page.slug != from_title else {}
     return {**saved_json(page), **taken}

@@ -1,4 +1,4 @@
-"""What the slug or id of a wiki page means in a scope: a project, or none (global).
+"""Resolving the slug or id of a wiki page in a scope: a project, or none (global).
 
 One statement finds the page, its project, its last editor, and pages of the slug elsewhere.
 """
@@ -22,7 +22,7 @@ from app.projects.models import Project
 from app.wiki import loaders
 from app.wiki.models import WikiPage
 
-# Pages of one slug that are read: a live one for each scope, and deleted ones.
+# The most pages of one slug that are read: a live one for each scope, and deleted ones.
 PLACES = 50
 USER_COLUMNS = (User.id.label("user_id"), User.type, User.username, User.display_name)
 
@@ -103,7 +103,7 @@ class SlugMatches:
     def at(self, key: str | None) -> ResolvedPage | None:
         """The live page in the project of this key, or the global one.
 
-        None does not tell whether the project exists.
+        None does not reveal whether the project exists.
         """
         return next((self._resolved(row) for row in self._live() if row.key == key), None)
 

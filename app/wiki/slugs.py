@@ -19,7 +19,7 @@ _ROOM = 8
 
 
 def is_slug(value: str) -> bool:
-    """Whether this has the form of a slug. A UUID has not, so paths are never ambiguous."""
+    """Whether this has the form of a slug. A UUID does not, so paths are never ambiguous."""
     return (
         len(value) <= LENGTH
         and PATTERN.fullmatch(value) is not None
@@ -56,7 +56,7 @@ def from_title(title: str, project_id: str | None) -> str:
 
 
 def from_words(title: str) -> str:
-    """The slug of these words, free or not: ``Set up!`` makes ``set-up``."""
+    """The slug of these words, free or not: ``Set up!`` becomes ``set-up``."""
     plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
     base = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[: LENGTH - _ROOM].strip("-")
     if not base:

@@ -54,7 +54,7 @@ def user_options(users: Iterable[AnyRow], project_id: str | None) -> Options:
 
 
 def open_below_text(ticket_ids: Collection[str]) -> str:
-    """A sentence about the open children of those tickets that are done; empty if there are none.
+    """A sentence about open children of the done ones among these tickets; empty if there are none.
 
     Needs a unit of work.
     """
@@ -73,7 +73,7 @@ def projects_shown() -> list[dict[str, Any]]:
 
 
 def id_of_number(present: Actor, number: str, field: str) -> str:
-    """The id of the ticket with a display id that was typed; raises InvalidField for the field."""
+    """The id of the ticket with a typed display id; raises InvalidField for the field."""
     ticket = loaders.named_in_body(present, number.strip().upper())
     if ticket is None:
         raise InvalidField(field, "not_found", messages.ticket_not_found(number.strip()))
@@ -83,5 +83,5 @@ def id_of_number(present: Actor, number: str, field: str) -> str:
 def ticket_page(
     template: str, subject: TicketPageData, *, block: str = "sheet", **context: Any
 ) -> Response:
-    """A page about a ticket, or for htmx only the block of it."""
+    """A page about a ticket, or only the block of it for htmx."""
     return page(template, block=block, project=subject.project, ticket=subject.ticket, **context)

@@ -23,7 +23,7 @@ from app.tickets.read import LabelSummary
 from app.web.guard import actor
 from app.web.render import cached_page, is_htmx, page, partial, render
 
-# With more changes than this, the page offers to load itself again.
+# With more changes than this, the page offers to reload.
 MAX_CHANGES = 30
 ORDERS = (
     (BoardOrder.RANK, MANUAL_ORDER),
@@ -60,12 +60,12 @@ class BoardRequest:
 
 
 def read_request(*, is_cross_project: bool) -> BoardRequest:
-    """Parse the address of this request. Boards do not filter by what makes their columns."""
+    """Parse the address of this request. Boards do not filter by state, which makes the columns."""
     chosen = filters.chosen_in(request.args)
     for name in ("state_id", "state_category", "label_id" if is_cross_project else "project_id"):
         chosen.pop(name, None)
     grouping = request.args.get("group", "")
-    # A label belongs to one project, so labels cannot group the tickets of all.
+    # A label belongs to one project, so labels cannot group the tickets of all projects.
     is_known = grouping in GROUPINGS and not (is_cross_project and grouping == "label")
     return BoardRequest(
         chosen,
@@ -145,7 +145,7 @@ def _columns(
 
 
 def _to_list(project: SeenProject | None, chosen: Chosen) -> Any:
-    """A function for the address that lists a column with the same filters."""
+    """A function that returns the address of the list of a column with the same filters."""
     path = f"/projects/{project.key}/tickets" if project else "/tickets"
     name = "state_id" if project else "state_category"
     return lambda column: filters.address(path, {**chosen, name: [column.id]})

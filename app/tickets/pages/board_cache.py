@@ -1,7 +1,7 @@
 """A cache of the HTML of boards and cards.
 
-A cached board is valid while no event changes what it shows, and for a minute at most, because
-boards show ages in minutes. Its HTML does not depend on the reader, whose access is checked before.
+A cached board is valid until an event changes what it shows, and for a minute at most, because
+boards show ages in minutes. Its HTML does not depend on the reader, whose access is checked first.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ from app.web.choices import shows_exact_times
 from app.web.filters import ago
 from app.web.render import render
 
-# One takes about 2 KB.
+# A card takes about 2 KB.
 CACHED_CARDS = 3000
 
 
@@ -63,7 +63,7 @@ class CachedBoard:
     shape: Shape
     key: bytes
     at: int
-    # The token of ``changes`` at that time.
+    # The token of ``changes`` at the time ``at``.
     token: str
     columns: Markup | None = None
 
@@ -76,7 +76,7 @@ def _boards() -> Cache[CachedBoard]:
 def find(shape: Shape) -> CachedBoard:
     """The cached board, if it is valid. Call this before reading anything for the board.
 
-    Events after this call count as not seen, so a board that is rendered afterwards can be cached.
+    Events after this call count as unseen, so a board that is rendered afterwards can be cached.
     """
     key = repr((shape, shows_exact_times())).encode()
     known, now = _boards().get(key), now_ms()

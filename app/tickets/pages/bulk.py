@@ -1,4 +1,4 @@
-"""Changes to many tickets: the bar below a list, and the merging of labels and states."""
+"""Changes to many tickets: the bar below a list, and merging labels and states."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -34,9 +34,9 @@ from app.web.guard import actor, safe_next, write
 from app.web.render import go, html, is_htmx, page, render
 from app.web.runs import join_run, run_fields
 
-# Most reasons for skipped tickets that an answer lists.
+# The most reasons for skipped tickets that a response lists.
 REASONS = 3
-# Tickets that one step of a change to more than ``MAX_TICKETS`` takes, in one transaction.
+# The tickets in one step, and one transaction, of a change to more than ``MAX_TICKETS``.
 STEP = BATCH
 
 
@@ -47,7 +47,7 @@ def _project() -> SeenProject | None:
 
 
 def _chosen_ids(project: SeenProject | None) -> list[str]:
-    """The tickets that were ticked, or all that the filters match; raises InvalidField."""
+    """The selected tickets, or all that the filters match; raises InvalidField."""
     if request.form.get("all") != "yes":
         sent = [as_uuid(value) for value in request.form.getlist("id")]
         ids = list(dict.fromkeys(ticket_id for ticket_id in sent if ticket_id))
@@ -72,7 +72,7 @@ def _matching_ids(
     end: OrderEnd | None = None,
     start: str | None = None,
 ) -> list[str]:
-    """The first tickets in ``bulk.order_of`` that a query string matches, from ``start`` on."""
+    """The first tickets in ``bulk.order_of`` that a query string matches, starting at ``start``."""
     ticket_list = list_of(read_request(query, is_cross_project=project is None), project)
     candidates = list_pages.tally(ticket_list).candidates
     conditions = (
@@ -236,7 +236,7 @@ def _refused(message: str) -> Response:
 
 
 def _ask(project: SeenProject | None) -> Response:
-    """The question whether to delete; more tickets than one request takes go in steps."""
+    """Ask whether to delete; more tickets than one request can handle are deleted in steps."""
     is_all = request.form.get("all") == "yes"
     matching = _matching_ids(_sent_query(), project, MAX_COUNT + 1) if is_all else []
     in_steps = len(matching) > MAX_TICKETS

@@ -68,7 +68,7 @@ def mute(reference: str) -> Response:
         return html(show.fragment("tickets/_watchers.html", subject, **show.watchers_of(subject)))
 
 
-# Reversed, so that a word of both directions means the outgoing one.
+# Reversed, so that a word for both directions means the outgoing one.
 WORDS = {word: kind for kind, word in reversed(messages.RELATION_WORDS.items())}
 FIELDS = frozenset({"type", "target_ticket_id"})
 
@@ -100,7 +100,7 @@ def add_relation(reference: str) -> Response:
         if outgoing:
             relations.create_relation(present, reference, type=kind, target_ticket_id=other)
         elif loaders.named_in_body(present, other) is None:
-            # As the source, a missing ticket would answer 404 instead of a message at the field.
+            # A missing ticket as the source would return 404 instead of a message at the field.
             raise InvalidField("target_ticket_id", "not_found", TICKET_NOT_FOUND)
         else:
             relations.create_relation(present, other, type=kind, target_ticket_id=reference)

@@ -54,14 +54,14 @@ def add_comment(reference: str) -> Response:
                 content += show.fragment(
                     "tickets/_ticket_field.html", subject, name="state", by="", out_of_band=True
                 )
-                # Without undo, which would take the comment too; the stream has one for the move.
+                # No undo here: it would remove the comment too. The stream has one for the move.
                 below = open_below_text([subject.ticket["id"]])
                 content += toast(below) if below else ""
     return html(content, 200 if target else 422)
 
 
 def _new_entries(subject: TicketPageData) -> str:
-    """The entries of the stream that this request added: a comment, and perhaps a move."""
+    """The stream entries that this request added: a comment, and perhaps a move."""
     events = stream_queries.events_of(subject.ticket["id"], request_id=g.request_id)
     ids = {event["comment_id"] for event in events if event["comment_id"]}
     comments = stream_queries.comments_of(subject.ticket["id"], among=ids) if ids else []

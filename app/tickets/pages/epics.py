@@ -20,7 +20,7 @@ WIDTH, HEIGHT = 1008, 280
 # Margins of the chart, for numbers, names of the bands, and days.
 LEFT, RIGHT, TOP, BOTTOM = 48, 150, 12, 24
 LABEL = 15
-# A band with fewer of today's tickets has no name.
+# A band with a smaller share of today's tickets has no name.
 MIN_NAMED_PERCENT = 1
 ROW = 28
 NAMES = 176
@@ -183,7 +183,7 @@ def _months(first: date, last: date, start: float, scale: float) -> list[Tick]:
 
 
 SPANS = {"30": 30, "90": 90}
-# Rows of the table below the chart.
+# The most rows of the table below the chart.
 ROWS = 10
 
 
@@ -193,7 +193,7 @@ def show_epics(key: str) -> Response:
     with reading():
         project = visible_by_key(actor(), key)
         shown, has_more = epics.of_project(project.id)
-        # The first epic is open; the others load their children when they are opened.
+        # The first epic is expanded; the others load their children on demand.
         shown.sort(key=lambda epic: epic.category == "done")
         first = page_queries.children(shown[0].id) if shown else []
         flowed = epics.flow(project.id, days)

@@ -1,6 +1,6 @@
 """Events of tickets in words, for every page that shows them, and the words for relations.
 
-A sentence follows the name of its actor. On a list of several tickets it names its ticket; beside
+A sentence follows the name of its actor. In a list of several tickets it names its ticket; beside
 the ticket itself it does not.
 """
 
@@ -25,7 +25,7 @@ def sentence(
 ) -> str:
     """The sentence of an event of a ticket, after its actor.
 
-    ``names`` has the names of mentioned ids; ``ticket`` is the display id, where it is to be said.
+    ``names`` has the names of mentioned ids; ``ticket`` is the display id if the sentence names it.
     """
     kind, payload = event["event_type"], event["payload"]
     if kind in messages.HAPPENED:
@@ -92,12 +92,12 @@ def _changed(
                 yield _relabelled(set(before or ()), set(after or ()), names, ticket)
             case _:
                 yield messages.field_changed(ticket, name)
-        # The first of several changes names the ticket.
+        # Only the first of several changes names the ticket.
         ticket = ""
 
 
 def _is_raised(before: Any, after: Any) -> bool | None:
-    """None where one of them is not a priority."""
+    """Whether the priority was raised; None if one of the values is not a priority."""
     if before in PRIORITIES and after in PRIORITIES:
         return PRIORITIES.index(after) > PRIORITIES.index(before)
     return None
@@ -134,14 +134,14 @@ def mentioned(events: Iterable[Mapping[str, Any]]) -> set[str]:
 
 
 def short(event: Mapping[str, Any]) -> list[str]:
-    """The names of what an event changed, for a summary of several."""
+    """The names of the fields that an event changed, for a summary of several."""
     if event["event_type"] == "ticket.updated":
         return [SHORT.get(name, name) for name in event["payload"]["changes"]]
     return [messages.SHORT_HAPPENED.get(event["event_type"], messages.THIS_TICKET)]
 
 
 def grouped(relations: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Relations in groups by their word, for the template."""
+    """Relations grouped by their word, for the template."""
     groups: dict[str, list[dict[str, Any]]] = {}
     for relation in relations:
         word = messages.RELATION_WORDS[relation["type"], relation["direction"] == "outgoing"]

@@ -42,7 +42,7 @@ from app.web.forms import Form, json_value, submit
 from app.web.guard import actor
 from app.web.render import go, html, is_htmx, render, undo_toast
 
-# Those that are suggested, and the text by which others are searched for.
+# The most parents that are suggested, and the longest text by which others are searched.
 MAX_PARENTS = 100
 MAX_TYPED_LENGTH = 100
 # Suggestions for a due date.
@@ -56,7 +56,7 @@ class TextConflict:
     base: str
     mine: str
     merged: Merged
-    # Of theirs from the base, and of the reader's from theirs.
+    # Theirs compared with the base, and the reader's compared with theirs.
     changed: Diff
     differs: Diff
 
@@ -76,7 +76,7 @@ def value_of(ticket: dict[str, Any], name: str) -> str:
 
 
 def value_digest(name: str, value: str) -> str:
-    """What tells a page whether a field has the value that its editor shows; always short."""
+    """A short digest by which a page checks whether a field has the value that its editor shows."""
     if name != "body":
         return value
     return sha256(_as_sent(value).encode()).hexdigest()[:16]
@@ -158,7 +158,7 @@ def _editor(
         chosen=form.values("value", current.split(",")),
         form=form,
         conflict=conflict,
-        # What the form shows counts, not an older draft.
+        # The form's content takes precedence over an older draft.
         ignores_draft=conflict is not None or seen is not None,
         status=status,
     )
@@ -191,7 +191,7 @@ def parents(reference: str) -> Response:
                 else options_of(subject, "parent")
             )
         except InvalidField:
-            # Nothing has such characters in its title.
+            # No title contains such characters.
             options = []
     return html(
         render(
@@ -215,7 +215,7 @@ def save_field(reference: str, name: str) -> Response:
     elif name == "body" and "merged_from" in form.raw:
         form.raw["value"] = _resolved(form)
     if resolution == "edit" and "value" in form.raw:
-        # Nothing is saved yet, so a draft of the text is kept.
+        # Nothing is saved yet, so the draft of the text is kept.
         return _editor(reference, name, form, status=409, seen=form.value("seen"))
     stale: list[TicketPageData] = []
 
@@ -244,7 +244,7 @@ def save_field(reference: str, name: str) -> Response:
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """The ticket before a change of a field, which was not made if someone overtook the reader."""
+    """The ticket before a change of a field; ``is_stale`` if the change was refused as outdated."""
 
     subject: TicketPageData
     value: str
@@ -252,12 +252,12 @@ class Before:
 
 
 def change_field(present: Actor, reference: str, name: str, form: Form) -> Before:
-    """Save what the form sends, unless the field differs from what it showed (``seen``)."""
+    """Save the submitted value, unless the field differs from what the form showed (``seen``)."""
     if "pick" in form.raw:
-        # A suggestion, instead of what was typed.
+        # A selected suggestion replaces the typed text.
         form.raw["value"] = form.value("pick")
     if name != "labels" and "value" not in form.raw:
-        # A form without its field empties nothing.
+        # A form without its field must not empty the field.
         raise InvalidField("value", "required", messages.ENTER_A_VALUE)
     # Locked before it is read, so that it cannot change between the comparison and the save.
     loaders.writable(present, reference)
@@ -280,7 +280,7 @@ def change_field(present: Actor, reference: str, name: str, form: Form) -> Befor
 
 
 def _show_conflict(reference: str, name: str, form: Form, subject: TicketPageData) -> Response:
-    """The editor after a conflict, with the new value; of a description, with a merge."""
+    """The editor after a conflict, with the new value; for a description, with a merge."""
     if name != "body":
         form.refuse("", messages.overtaken(_new_value(subject, name)))
         return _editor(reference, name, form, status=409)
@@ -297,7 +297,7 @@ def _show_conflict(reference: str, name: str, form: Form, subject: TicketPageDat
 
 
 def _resolved(form: Form) -> str:
-    """The merge of a conflict, with what was chosen for each place that both changed."""
+    """The merge of a conflict, with the user's choice for each place that both changed."""
     base, mine, theirs = (_as_sent(form.value(name)) for name in ("merged_from", "mine", "seen"))
     merged = merge(base, mine, theirs)
     choices = (form.value(f"keep-{place + 1}") for place in range(merged.conflicts))
@@ -329,7 +329,7 @@ def _new_value(subject: TicketPageData, name: str) -> str:
 
 def submit_field(form: Form, work: Callable[[Actor], None]) -> None:
     """Run ``work``, and move messages about any field of the API to the one field of the form."""
-    # Of labels, also the name of a new one.
+    # For labels, also the name of a new label.
     names = frozenset(field.name for field in FIELDS) | {"name"}
     form.shown |= names
     submit(form, work)

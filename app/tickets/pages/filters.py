@@ -24,7 +24,7 @@ from app.tickets.pages import messages
 from app.tickets.pages.blueprint import Options, projects_shown, user_options, words
 from app.web.guard import actor
 
-# Values of one filter; limited by the number of parameters of a statement.
+# The most values of one filter; a statement has a limited number of parameters.
 MAX_VALUES = 500
 MIN_OPTIONS_FOR_COLUMNS = 12
 
@@ -37,7 +37,7 @@ class Group:
     label: str
     options: Sequence[tuple[str, str]]
     values: Sequence[str]
-    # Of the options that are labels.
+    # The colors of the options that are labels.
     colors: Mapping[str, str]
 
     @property
@@ -48,7 +48,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """A value that is filtered by, and the address without it."""
+    """An active filter value, and the address without it."""
 
     name: str
     value: str

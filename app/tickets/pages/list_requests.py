@@ -1,4 +1,4 @@
-"""What the address of a list asks for: filters, states, order, groups."""
+"""The request of a list in its address: filters, states, order, groups."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -79,7 +79,7 @@ def states_of(project: SeenProject | None) -> Sequence[Any]:
 def ticket_list(
     list_request: ListRequest, project: SeenProject | None, of_projects: Sequence[AnyRow]
 ) -> TicketList:
-    """The list that a request asks for; ``of_projects`` are all states of its projects."""
+    """The list that a request describes; ``of_projects`` are all states of its projects."""
     chosen = list_request.stateless
     if "project_id" in chosen:
         named = frozenset(chosen["project_id"])
@@ -126,7 +126,7 @@ def _conditions(chosen: Chosen) -> list[ColumnElement[bool]]:
         {name: values for name, values in chosen.items() if name != "label_id"}
     )
     if listing.any_is_common(label_ids):
-        # Checked per ticket, as the label's tickets are many.
+        # Checked per ticket, because the label has many tickets.
         carried = (TicketLabel.ticket_id == Ticket.id, TicketLabel.label_id.in_(label_ids))
         conditions.append(exists().where(*carried))
     elif label_ids:

@@ -28,7 +28,7 @@ from app.web.forms import Form, submit
 from app.web.guard import actor, safe_next, write
 from app.web.render import go, html, is_htmx, page, render
 
-# Tickets and trees of a page, and tickets of a batch of an export.
+# The most tickets and trees of a page, and tickets in a batch of an export.
 ROWS, TREES, BATCH = 50, 25, 500
 FIELDS = (
     "display_id",
@@ -52,16 +52,16 @@ Address = Callable[..., str]
 
 @dataclass(frozen=True, slots=True)
 class ColumnHead:
-    """A link of the table's head that sorts by its column."""
+    """A link in the table's head that sorts by its column."""
 
     href: str
-    # As in ``aria-sort``.
+    # A value of ``aria-sort``.
     direction: str
 
 
 @dataclass(frozen=True, slots=True)
 class GroupHead:
-    """What stands above the first row of a group; ``mark`` is a row or value that it shares."""
+    """The head above the first row of a group; ``mark`` is a row or value that it shares."""
 
     mark: Any
     size: int
@@ -95,7 +95,7 @@ def _show(project: SeenProject | None) -> Response:
             list_request, ticket_list, allowed, counted, cursor, backwards=backwards
         )
     except InvalidField:
-        # The cursor is damaged or of another order, so start with the first page.
+        # The cursor is malformed or of another order, so start with the first page.
         return go(address())
     shown: dict[str, Any] = {
         "branches": branches,
@@ -154,7 +154,7 @@ def _show(project: SeenProject | None) -> Response:
 
 
 def _is_more() -> bool:
-    """Whether "Load more" asks, which needs only the rows."""
+    """Whether "Load more" sent this request, which needs only the rows."""
     return is_htmx() and request.headers.get("HX-Target", "").startswith("more-")
 
 
@@ -205,7 +205,7 @@ def _counts(path: str, list_request: ListRequest, counted: Tally) -> list[dict[s
 
 
 def _has_others(list_request: ListRequest, counted: Tally) -> bool:
-    """Whether there are tickets, though not of those that the list shows."""
+    """Whether tickets exist, although none in the states that the list shows."""
     return list_request.show != ALL and any(
         count is None or count for count in (counted.open, counted.done)
     )
@@ -214,7 +214,7 @@ def _has_others(list_request: ListRequest, counted: Tally) -> bool:
 def _heads(
     ticket_list: TicketList, list_request: ListRequest, current: Sort, address: Address
 ) -> dict[str, ColumnHead]:
-    """The head of each column that can be sorted by; the one in use leads to its other order."""
+    """The heads of sortable columns; that of the current order links to the reverse order."""
     heads: dict[str, ColumnHead] = {}
     for sort in SORTS.values():
         if (ticket_list.is_cross_project and not sort.is_for_all) or (
@@ -235,7 +235,7 @@ def _sorted_by(sort: Sort, address: Address) -> str:
 
 
 def _orders(current: Sort, *, is_tree: bool, is_cross_project: bool) -> list[tuple[str, str]]:
-    """The orders of the menu, and the one in use."""
+    """The orders of the menu, and the current one."""
     return [
         (sort.name, sort.text)
         for sort in SORTS.values()
@@ -246,7 +246,7 @@ def _orders(current: Sort, *, is_tree: bool, is_cross_project: bool) -> list[tup
 
 
 def _group_heads(found: FoundTickets, grouping: str, *, is_continued: bool) -> dict[str, GroupHead]:
-    """By ticket id, the head above it; a group that goes on after "Load more" has its own."""
+    """By ticket id, the head above it; with ``is_continued``, a group that goes on gets none."""
     heads: dict[str, GroupHead] = {}
     epics = (
         list_pages.epics([key.values[0] for key in found.groups.values()])
@@ -284,7 +284,7 @@ def export(kind: str, key: str | None = None) -> Response:
         raise NotFound("route", request.path)
     batches = _batches(read_request(request.args, is_cross_project=project is None), project)
     written = _csv(batches) if kind == "csv" else _json(batches)
-    # The first batch is read before the answer starts, so that its errors show an error page.
+    # The first batch is read before the response starts, so that its errors show an error page.
     pieces = chain([next(written)], written)
     name = f"{project.key.lower() if project else 'all'}-tickets.{kind}"
     return streamed(pieces, TYPES[kind], name)

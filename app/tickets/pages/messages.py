@@ -1,4 +1,4 @@
-"""What the pages of tickets, boards and lists say to people."""
+"""Texts of the pages of tickets, boards and lists."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -194,8 +194,8 @@ COMMENT_FROM = "; comment from "
 COMMENTS_FROM = "; comments from "
 
 
-# What happened to a ticket. A sentence follows the name of its actor; ``ticket`` is the display id,
-# where it is to be said. In braces: the ticket, and the ticket after a word such as "on".
+# Events of a ticket. A sentence follows the name of its actor; ``ticket`` is the display id if it
+# is named. In braces: the ticket, and the ticket after a word such as "on".
 HAPPENED = {
     "ticket.created": "created {ticket}",
     "ticket.deleted": "deleted {ticket}",
@@ -226,7 +226,7 @@ SHORT_HAPPENED = {
     "file.added": "files",
     "file.deleted": "files",
 }
-# By the type of a relation, and whether it goes out from the ticket.
+# By the type of a relation, and whether it is outgoing.
 RELATION_WORDS = {
     ("blocks", True): "blocks",
     ("blocks", False): "is blocked by",
@@ -258,7 +258,7 @@ def _after(word: str, value: str | None) -> str:
 
 
 def happened(event_type: str, payload: Mapping[str, Any], ticket: str) -> str:
-    # In a list, what was made or deleted has its title too.
+    # In a list, created and deleted tickets are named with their title.
     is_titled = ticket and payload.get("title")
     subject = f"{ticket}, {payload['title']}" if is_titled else ticket or THIS_TICKET
     after = {word: _after(word, ticket) for word in ("on", "to", "of")}
@@ -321,7 +321,7 @@ def relabelled(ticket: str, added: Sequence[str], removed: Sequence[str]) -> str
         if labels:
             many = "label" if len(labels) == 1 else "labels"
             parts.append(f"{verb} the {many} {', '.join(labels)}{_after(word, ticket)}")
-            # The first of both names the ticket.
+            # Only the first of both names the ticket.
             ticket = ""
     return " and ".join(parts)
 

@@ -86,7 +86,7 @@ def move(reference: str) -> Response:
 
 
 def _beside() -> Neighbor:
-    """The neighbor that the form names; ``end`` stands for the top or the bottom."""
+    """The neighbor that the form names; ``end`` means the top or the bottom."""
     sent = request.form
     return {
         name: None if sent[name] == "end" else sent[name]
@@ -101,7 +101,7 @@ def _grouping() -> str:
 
 
 def shown_card(reference: str) -> str:
-    """The present card of a ticket, for the board that sent this request; needs a unit of work."""
+    """The current card of a ticket, for the board that sent this request; needs a unit of work."""
     ticket = loaders.visible(actor(), reference)
     project_id = None if request.form.get("everywhere") else ticket.project_id
     shape = Shape(project_id, grouping=_grouping(), order=BoardOrder.of(request.form))
@@ -145,7 +145,7 @@ def _column_name(ticket: Ticket, place: str) -> str:
 
 
 def _refused(reference: str, target: BoardCell, current: BoardCell) -> Response:
-    """The answer to a conflict: the present card, who changed it, and a button to move anyway."""
+    """The response to a conflict: the current card, who changed it, and a button to move anyway."""
     is_moved = current.place != request.form["from_state_id"]
     types = ["ticket.state_changed"] if is_moved else ["ticket.updated", "ticket.assigned"]
     with reading():

@@ -29,7 +29,7 @@ from app.web.forms import Form, create, load_form
 from app.web.guard import actor
 from app.web.render import go, html, page, partial
 
-# Longer than a title, because a line of quick add also has fields.
+# Longer than a title, because a quick add line also contains fields.
 LINE_LENGTH = 500
 
 
@@ -78,7 +78,7 @@ def due() -> Response:
 
 # The fields that the address can fill in.
 PREFILLED = ("title", "state_id", "assignee_user_id", "priority", "type")
-# The fields that a duplicate takes over, besides the parent and labels.
+# The fields that a duplicate copies, besides the parent and labels.
 COPIED = ("type", *(field.name for field in UPDATED if field.is_copied))
 
 
@@ -108,7 +108,7 @@ def new() -> Response:
 
 
 def _start(project: SeenProject, form: Form) -> str:
-    """Fill the form from the template of the address; its id, or nothing."""
+    """Fill the form from the template in the address; returns its id, or ""."""
     reference = request.args.get("template", "")
     with reading():
         template = templates.find(project.id, reference) if reference else None
@@ -166,7 +166,7 @@ def _show(project: SeenProject, form: Form, template_id: str = "") -> Response:
 
 
 def _load() -> Form:
-    """The form as it was sent, with its parent by number and its due date in words."""
+    """The submitted form, with its parent by number and its due date in words."""
     fields: dict[str, Any] = {"due_date": None, "parent_ticket_id": None}
     refused: list[tuple[str, str]] = []
     number = request.form.get("parent_ticket_id", "").strip().upper()

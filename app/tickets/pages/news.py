@@ -44,7 +44,7 @@ def live(reference: str) -> Response:
         try:
             subject = page_queries.subject(actor(), reference)
         except Gone:
-            # The answer has no trigger, so the page stops requesting.
+            # The response has no trigger, so the page stops requesting.
             return html(render("tickets/_news_end.html", reference=reference))
         return html(_news(subject, window, stream.chosen(request.args.get("show"))))
 
@@ -102,7 +102,7 @@ def _news(subject: TicketPageData, window: list[str], part: Show) -> str:
 def _undone(
     subject: TicketPageData, events: list[dict[str, Any]], window: list[str]
 ) -> list[stream.StreamLine]:
-    """The lines of events that are now undone, and so look different."""
+    """The lines of events that the new events undo, because they look different."""
     undone = {event["undo_of"] for event in events if event["undo_of"]}
     if not undone:
         return []
@@ -111,7 +111,7 @@ def _undone(
 
 
 def _changed_fields(events: Iterable[dict[str, Any]]) -> dict[str, str]:
-    """The changed parts of the page, with the name of the last actor of each."""
+    """The changed parts of the page, each with the name of its last actor."""
     changed: dict[str, str] = {}
     for event in events:
         by = event["actor"]["display_name"] if event["actor"] else messages.SOMEONE

@@ -14,7 +14,7 @@ from app.tickets.schemas import TicketQuery
 from app.web.guard import actor
 from app.web.render import page
 
-# The parameters of a ticket's page that ask for its past: a time, or the number of a change.
+# The parameters that request the past of a ticket's page: a time, or the number of a change.
 AT, CHANGE = "at", "change"
 
 
@@ -51,7 +51,7 @@ def show_past(reference: str) -> Response:
 
 
 def _moment(times: Sequence[int]) -> int:
-    """The time of the address: ``at``, else that of the numbered change, else of the last."""
+    """The requested time: ``at``, else that of the numbered change, else of the last change."""
     if AT in request.args:
         moment: int = load(TicketQuery, {AT: request.args[AT]}, "query")[AT]
         return min(moment, now_ms())
@@ -61,7 +61,7 @@ def _moment(times: Sequence[int]) -> int:
 
 
 def comments_at(comments: Sequence[Mapping[str, Any]], at: str) -> list[dict[str, Any]]:
-    """The comments that were there, each with the text that it had."""
+    """The comments that existed, each with the text that it had."""
     return [
         {**comment, "deleted_at": None, "body": _text_at(comment, at)}
         for comment in comments

@@ -8,7 +8,7 @@ from app.audit.reading_status import ReadStatus, lacks_reading, receipt_json
 from app.audit.receipts import Receipt
 from app.tickets.pages import messages
 
-# More unread ones are counted instead.
+# If there are more unread comments, they are counted instead.
 MAX_NAMED_COMMENTS = 3
 _OF_PAGES = {
     ReadStatus.READ: messages.READ_PAGE,
@@ -30,7 +30,7 @@ _OF_RULES = {
 
 @dataclass(frozen=True, slots=True)
 class CommentTime:
-    """A comment, which a sentence names by its time."""
+    """A comment that a sentence names by its time."""
 
     id: str
     at: str
@@ -80,7 +80,7 @@ def _discussion(ticket: Mapping[str, Any], comments: Mapping[str, Any]) -> list[
 
 
 def _unread(comments: Mapping[str, Any]) -> list[str | CommentTime]:
-    """Which comments were not read."""
+    """A sentence about the comments that were not read."""
     unread = comments["unread"]
     if not unread:
         return []
@@ -88,7 +88,7 @@ def _unread(comments: Mapping[str, Any]) -> list[str | CommentTime]:
     is_unknown = comments["status"] == ReadStatus.UNKNOWN
     end = messages.MAY_NOT_HAVE_BEEN_READ if is_unknown else messages.NOT_READ
     if missing > MAX_NAMED_COMMENTS:
-        # Those that are named are the newest.
+        # The named comments are the newest.
         return [
             messages.comments_until(missing),
             CommentTime(unread[-1]["id"], unread[-1]["created_at"]),

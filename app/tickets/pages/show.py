@@ -32,7 +32,7 @@ def confirm_delete(reference: str) -> Response:
 @pages.post("/tickets/<reference>/delete")
 def delete(reference: str) -> Response:
     write(lambda present: service.delete_ticket(present, reference))
-    # What is left of it has the way back, and says what became of its children.
+    # The page of a deleted ticket offers to restore it, and says what happened to its children.
     return go(f"/tickets/{reference}")
 
 
@@ -42,7 +42,7 @@ def restore(reference: str) -> Response:
     return go(f"/tickets/{reference}")
 
 
-# Of the comments of a ticket that is read beside a list.
+# The most comments of a ticket that is read beside a list.
 PEEKED_COMMENTS = 3
 
 
@@ -75,7 +75,7 @@ def branch_name(display_id: str, title: str) -> str:
 
 
 def copies(ticket: Mapping[str, Any], base_url: str) -> list[tuple[str, str]]:
-    """(label, text) of each item of the menu for copying."""
+    """(label, text) of each item of the copy menu."""
     display_id, title = ticket["display_id"], ticket["title"]
     link = f"{base_url}/tickets/{display_id}"
     # Brackets in a title would end the text of the link.

@@ -28,8 +28,8 @@ from app.web.filters import moment_ms
 from app.web.guard import actor
 from app.web.texts import html_of, link_targets
 
-# At least RUN_LENGTH consecutive changes by one actor, each within this time of the one before, are
-# folded into one entry.
+# At least RUN_LENGTH consecutive changes by one actor, each within this time of the previous one,
+# are folded into one entry.
 TOGETHER_MS = 5 * MINUTE_MS
 RUN_LENGTH = 3
 # Live updates look back this far: on PostgreSQL an earlier event may commit later.
@@ -66,7 +66,7 @@ class StreamLine:
     undo_of: str | None
     is_undone: bool
     may_be_undone: bool
-    # The description changed, so that a diff can be shown.
+    # Whether the description changed, so that a diff can be shown.
     has_diff: bool
     reading: ReadingWords | None
 
@@ -94,7 +94,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Reacted:
-    """The reactions to a comment that is on the page already."""
+    """The reactions to a comment that is already on the page."""
 
     reacted: dict[str, Any]
 
@@ -119,11 +119,11 @@ Entry = StreamLine | Said | StreamRun
 class Stream:
     entries: list[Entry] = field(default_factory=list)
     show: Show = Show.ALL
-    # Older changes are left out.
+    # Whether older changes are omitted.
     is_cut: bool = False
-    # The oldest comment in it, if there are older ones.
+    # The id of the oldest comment in it, if there are older ones.
     oldest: str = ""
-    # A comment in it is the reader's own.
+    # Whether a comment in it is the reader's own.
     has_own: bool = False
     # The last event, and the number of events in the overlap before it.
     since: str = ""
@@ -136,7 +136,7 @@ def chosen(value: str | None) -> Show:
 
 @dataclass(frozen=True, slots=True)
 class StreamRows:
-    """What a stream is made of; no text is rendered yet."""
+    """The data of a stream, before any text is rendered."""
 
     show: Show
     events: list[dict[str, Any]]
@@ -149,7 +149,7 @@ class StreamRows:
 def rows(subject: TicketPageData, show: Show) -> StreamRows:
     """The rows of the stream. Needs a unit of work."""
     events = stream_queries.events_of(subject.ticket["id"])
-    # The page asks for news after its last event, so of each event that it has the comment too.
+    # The page requests news after its last event, so it must have the comment of each event.
     has_comments = subject.has_comments or any(event["comment_id"] for event in events)
     comments = stream_queries.comments_of(subject.ticket["id"]) if has_comments else []
     names = stream_queries.names_of(feed.mentioned(events))
@@ -171,7 +171,7 @@ def render_rows(subject: TicketPageData, rows: StreamRows) -> Stream:
 
 
 def newest(comments: Comments) -> tuple[Comments, str]:
-    """What one page shows of these comments, and the id of its first if there are older ones."""
+    """The comments that one page shows, and the id of the first of them if there are older ones."""
     shown = comments[-stream_queries.COMMENTS_SHOWN :]
     return shown, shown[0]["id"] if len(shown) < len(comments) else ""
 
@@ -195,9 +195,9 @@ def _bodies(subject: TicketPageData, comments: Comments) -> dict[str, str]:
 
 
 def _history(comment: dict[str, Any]) -> tuple[str, str] | None:
-    """The title and the list of an imported history, which is folded; None for what people wrote.
+    """The title and the list of an imported history, which is folded; None for other comments.
 
-    A comment that is written here has the time of its id; only an import sets another one.
+    A comment that is written here has the time of its id; only an import sets a different one.
     """
     history = None if comment["edit_history"] else history_of(comment["body"])
     if history and moment_ms(comment["created_at"]) == ids.created_ms(comment["id"]):
@@ -256,7 +256,7 @@ def lines(
 ) -> list[StreamLine]:
     """The events as lines, except those of comments, which belong to the comment's entry.
 
-    Without ``names`` those that the events mention are looked up, which needs a unit of work.
+    Without ``names``, the names that the events mention are looked up in a unit of work.
     """
     undone = undone_among(events)
     if names is None:
@@ -303,7 +303,7 @@ def _id(user: UserSummary | None) -> str | None:
 
 
 def undone_among(events: Iterable[dict[str, Any]]) -> set[str]:
-    """The events that a later event undoes, unless that one is undone itself."""
+    """The events that a later event undoes, unless that event is undone itself."""
     undone: set[str] = set()
     for event in sorted(events, key=itemgetter("id"), reverse=True):
         if event["undo_of"] and event["id"] not in undone:
@@ -334,7 +334,7 @@ def said(comments: Comments, events: Sequence[dict[str, Any]]) -> list[Said]:
 
 
 def folded(entries: Iterable[StreamLine | Said]) -> list[Entry]:
-    """The entries, with each run of changes by one actor as one entry."""
+    """The entries, with each run of changes by one actor folded into one entry."""
     result: list[Entry] = []
     run: list[StreamLine] = []
 

@@ -13,7 +13,7 @@ from app.web.guard import actor
 from app.web.render import html
 from app.web.texts import laid_out
 
-# Characters of the typed text that count; no name is longer.
+# The length of typed text that is used; no name is longer.
 LENGTH = 100
 NAMES = 8
 NOTHING = '<p class="faint">Nothing to preview.</p>'

@@ -84,7 +84,7 @@ def scope_and_page(key: str | None, reference: str) -> tuple[WikiScope, SeenPage
 
 
 def resolved_or_error(scope: WikiScope, matches: SlugMatches) -> ResolvedPage | NotFound | Gone:
-    """The page, or why there is none; raises that error if no page can have the reference."""
+    """The page, or the error if there is none; raises it if no page can have the reference."""
     try:
         return matches.within(scope.id)
     except (NotFound, Gone) as error:

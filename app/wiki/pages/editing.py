@@ -1,7 +1,7 @@
 """Creating, editing and deleting pages.
 
-A save names the version that the editor was opened with. If the page changed meanwhile, nothing is
-written: the user sees both texts, the differences and a merge of the two (``conflict.html``).
+A save names the version with which the editor was opened. If the page changed since then, nothing
+is written: the user sees both texts, the differences and a merge (``conflict.html``).
 """
 
 from collections.abc import Sequence
@@ -143,7 +143,7 @@ def save(reference: str, key: str | None = None) -> Response:
 
 
 def _chosen(page: SeenPage) -> str:
-    """The merge of a conflict, with what was chosen for each place that both changed."""
+    """The merge of a conflict, with the user's choice for each place that both changed."""
     mine, *numbers = (request.form.get(name, "") for name in ("mine", "base", "merged_from"))
     theirs, base = page_queries.numbered(
         actor(), page, *(text.small_int(one) or 0 for one in numbers)
@@ -154,7 +154,7 @@ def _chosen(page: SeenPage) -> str:
 
 
 def _edit_form(chosen: str | None) -> Form:
-    """The sent form; after a conflict with the text that was chosen, or the user's own instead."""
+    """The submitted form; after a conflict, with the chosen text or the user's own text."""
     if request.form.get("take") != "mine":
         form = load_form(
             WikiPagePatch, keep_empty=True, **({} if chosen is None else {"body": chosen})

@@ -21,7 +21,7 @@ VIEWS = {
     "recent": messages.RECENT,
     "orphans": messages.NOT_LINKED,
 }
-# Pages that must share their first words to form a group without a page of its own.
+# The number of pages with the same first words that form a group without a page of its own.
 GROUP = 3
 BROKEN_LINKS_SHOWN = 200
 
@@ -35,7 +35,7 @@ def index(key: str | None = None) -> Response:
         rows = list(page_queries.index(actor(), scope.id, orphans=view == "orphans"))
     at = request.args.get("at")
     if at and is_htmx():
-        # The tree beside a page that is read.
+        # The tree beside the page that is being read.
         return partial("wiki/_pages.html", scope=scope, tree=grow(rows), at=at)
     if view == "recent":
         rows.sort(key=lambda row: row.updated_at, reverse=True)
@@ -78,7 +78,7 @@ def grow(pages: Iterable[Any]) -> list[Node]:
 
 
 def _level(branch: _Branch, prefix: str) -> list[Node]:
-    """The nodes below a branch; the pages of a group that is too small move up to its parent."""
+    """The nodes below a branch; the pages of a too small group move up to its parent."""
     nodes: list[Node] = []
     for word, below in branch.below.items():
         words = f"{prefix} {word}".strip()

@@ -32,7 +32,7 @@ BACKLINKS_SHOWN = 100
 OUTGOING_SHOWN = 100
 MAX_CONTENTS_LEVEL = 3
 FAILED = "wiki.render_failed"
-# Recorded ones that this process remembers, so that reading again runs no query.
+# The most recorded failures that this process remembers; reading again then runs no query.
 MAX_REMEMBERED_FAILURES = 1000
 _recorded: OrderedDict[tuple[str, int], None] = OrderedDict()
 
@@ -74,7 +74,7 @@ def show(reference: str, key: str | None = None) -> Response:
 def _context(
     resolved: ResolvedPage, link_targets: list[Known], backlinks: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """What the page shows; a failed rendering is recorded, and is not cached."""
+    """The context of the page; a failed rendering is recorded, and is not cached."""
     scope, page = WikiScope(resolved.project), resolved.page
     targets = targets_of(link_targets, scope.key, linked(page.body))
     shown = render(page.body, Profile.FULL, lambda _links: targets, anchor_prefix="h-")
@@ -98,7 +98,7 @@ def _context(
 
 
 def _outgoing(shown: Html, targets: Targets) -> list[dict[str, Any]]:
-    """The links of a text: to pages, missing ones too, and then to tickets."""
+    """The links of a text: to pages, including missing ones, and then to tickets."""
     pages = [(slug, targets.pages.get(slug)) for slug in shown.links.slugs]
     tickets = [(number, targets.tickets.get(number)) for number in shown.links.tickets]
     return [
