@@ -15,7 +15,7 @@ from app.integrations.schemas import IntegrationCreate, IntegrationPatch
 from app.integrations.service import FORGE_NAMES, OpenedIntegration
 from app.projects.models import WorkflowState
 from app.projects.pages import offered_projects
-from app.web.forms import Form, load_form, submit
+from app.web.forms import Form, keep_changes, load_form, remember, submit
 from app.web.guard import actor, write
 from app.web.render import go, page
 
@@ -67,8 +67,9 @@ def _new_page(form: Form, status: int = 200) -> Response:
 
 
 def _moves(project_ids: list[str]) -> list[dict[str, str]]:
-    """The selected states of the selected projects."""
-    chosen = ((one, request.form.get(f"{MOVE}{one}", "")) for one in project_ids)
+    """The selected states of these projects; of all projects if empty."""
+    offered = (name.removeprefix(MOVE) for name in request.form if name.startswith(MOVE))
+    chosen = ((one, request.form.get(f"{MOVE}{one}", "")) for one in project_ids or offered)
     return [
         {"project_id": project_id, "state_id": state_id}
         for project_id, state_id in chosen
@@ -106,6 +107,7 @@ def show(integration_id: str) -> Response:
 def _show(
     integration_id: str, *, secret: str = "", form: Form | None = None, status: int = 200
 ) -> Response:
+    form = form or Form()
     if secret:
         g.shows_secret = True
     with reading():
@@ -113,6 +115,7 @@ def _show(
         shown = service.described(integration, current_settings().base_url)
         deliveries = service.newest_deliveries(actor(), integration.id, DELIVERIES_SHOWN)
         choices = _choices()
+    remember(form, _editable_values(shown))
     return page(
         "integrations/show.html",
         integration=shown,
@@ -135,16 +138,20 @@ def change(integration_id: str) -> Response:
     form = load_form(IntegrationPatch)
     # Browsers do not send unticked boxes.
     projects = form.data.setdefault("project_ids", [])
-
-    def work(present: Actor) -> None:
-        fields = {"project_ids": projects, "on_merge": _moves(projects)}
-        if "name" in form.data:
-            fields["name"] = form.data["name"]
-        service.update_integration(present, integration_id, **fields)
-
-    if submit(form, work):
+    form.data["on_merge"] = _moves(projects)
+    with reading():
+        integration = service.get_integration(actor(), integration_id)
+        stored = service.described(integration, current_settings().base_url)
+    keep_changes(form, _editable_values(stored))
+    if submit(
+        form, lambda present: service.update_integration(present, integration_id, **form.data)
+    ):
         return go(f"/integrations/{integration_id}")
     return _show(integration_id, form=form, status=422)
+
+
+def _editable_values(integration: dict[str, Any]) -> dict[str, Any]:
+    return {name: integration[name] for name in ("name", "project_ids", "on_merge")}
 
 
 @pages.get(f"{INTEGRATION}/delete")

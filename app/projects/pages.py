@@ -23,7 +23,7 @@ from app.projects.schemas import (
     StateCreate,
     StatePatch,
 )
-from app.web.forms import Form, create, load_form, submit
+from app.web.forms import Form, create, keep_changes, load_form, remember, submit
 from app.web.guard import actor, write
 from app.web.render import go, is_htmx, page, partial, with_toast, with_undo
 
@@ -135,6 +135,7 @@ def save_general(key: str) -> Response:
     if not form.data.get("sign_off") and project.review_state_id is None:
         # The form suggests a review state even if none is stored.
         form.data.pop("review_state_id", None)
+    keep_changes(form, _general_values(project))
     if submit(form, lambda person: service.update_project(person, project.id, **form.data)):
         return go(f"/projects/{key}/settings/general?saved")
     return _show_general(project, form, status=422)
@@ -153,9 +154,14 @@ def delete(key: str) -> Response:
     return go("/projects")
 
 
+def _general_values(project: SeenProject) -> dict[str, Any]:
+    return {name: getattr(project, name) for name in ProjectPatch().fields}
+
+
 def _show_general(
     project: SeenProject, form: Form, *, delete_form: Form | None = None, status: int = 200
 ) -> Response:
+    remember(form, _general_values(project))
     with reading():
         people = session.execute(
             select(User.id, User.display_name, User.is_active)
@@ -219,6 +225,7 @@ class PartSettings:
         row = row or EditedRow()
         with reading():
             context = self.context(project)
+        remember(row.form, self.values(context, row.editing))
         return page(
             f"projects/settings_{self.name}.html",
             block=self.name,
@@ -230,6 +237,11 @@ class PartSettings:
             status=422 if row.form.errors or (form and form.errors) else 200,
             **context,
         )
+
+    def values(self, context: dict[str, Any], part_id: str) -> dict[str, Any]:
+        """The stored values of one row; none if it does not exist."""
+        rows = (row for row in context[self.name] if row["id"] == part_id)
+        return {name: row[name] for row in rows for name in self.patch().fields}
 
     def run(
         self,
@@ -264,6 +276,9 @@ class PartSettings:
         form.shown = frozenset()
         refusals = [*form.errors.values()]
         form.errors = {"": refusals[0]} if refusals else {}
+        with reading():
+            stored = self.values(self.context(project), part_id)
+        keep_changes(form, stored)
         if not submit(form, lambda person: self.update(person, project.id, part_id, **form.data)):
             return self.show(project, row=EditedRow(part_id, form=form))
         if not is_htmx():

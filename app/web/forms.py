@@ -5,10 +5,11 @@ empty field is absent, or null if allowed; a checkbox is a flag; a repeated name
 """
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import orjson
 from flask import request
 from marshmallow import Schema, ValidationError, fields
 from werkzeug.datastructures import MultiDict
@@ -26,11 +27,16 @@ from app.core.errors import (
     PasswordUnchanged,
     RequestInvalid,
 )
+from app.core.ids import as_uuid
 from app.database import idempotency
 from app.http.current import current_settings
+from app.web import messages
 from app.web.guard import write
 
 KEY = "idempotency_key"
+ORIGINALS = "originals"
+# The length to which a message cuts a text that someone else entered.
+MAX_QUOTED = 300
 
 
 @dataclass(slots=True)
@@ -42,6 +48,8 @@ class Form:
     errors: dict[str, str] = field(default_factory=dict)
     # The fields of the page; errors of other fields appear above the form.
     shown: frozenset[str] = frozenset()
+    # Digests of the values with which the page was opened, by field.
+    originals: dict[str, str] = field(default_factory=dict)
 
     def value(self, name: str, default: Any = "") -> Any:
         """The value to show in a field: the submitted one, else the default."""
@@ -109,6 +117,51 @@ def _first(messages: Any) -> str:
     while isinstance(messages, dict | list):
         messages = next(iter(messages.values() if isinstance(messages, dict) else messages))
     return str(messages)
+
+
+def remember(form: Form, stored: Mapping[str, Any]) -> None:
+    """Let a form that was not submitted yet send the values with which it was opened."""
+    if not form.raw:
+        form.originals = {name: _digest(value) for name, value in stored.items()}
+
+
+def keep_changes(form: Form, stored: Mapping[str, Any]) -> None:
+    """Drop the values that the person did not change, so that they undo nobody else's change.
+
+    ``stored`` has the current values by field. A value that both changed is refused once. A form
+    without originals keeps all values.
+    """
+    form.originals = _sent_originals()
+    for name in form.originals.keys() & form.data.keys() & stored.keys():
+        original, now, sent = form.originals[name], _digest(stored[name]), _digest(form.data[name])
+        if sent == original:
+            del form.data[name]
+        elif now not in (original, sent):
+            form.refuse(name, _changed_to(stored[name]))
+            form.originals[name] = now
+
+
+def _sent_originals() -> dict[str, str]:
+    try:
+        sent = orjson.loads(request.form.get(ORIGINALS, "{}"))
+    except orjson.JSONDecodeError:
+        return {}
+    return sent if isinstance(sent, dict) else {}
+
+
+def _digest(value: Any) -> str:
+    """A short digest of a field's value; the order of a list does not matter."""
+    if isinstance(value, list):
+        value = sorted(value, key=str)
+    elif isinstance(value, str):
+        value = text.normalize_newlines(value)
+    return hashlib.sha256(orjson.dumps(value)).hexdigest()[:16]
+
+
+def _changed_to(value: Any) -> str:
+    if not isinstance(value, str) or not value or as_uuid(value):
+        return messages.CHANGED_MEANWHILE
+    return messages.changed_to(value[:MAX_QUOTED] + "…" * (len(value) > MAX_QUOTED))
 
 
 def submit(form: Form, work: Callable[[Actor], Any]) -> bool:

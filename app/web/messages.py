@@ -14,6 +14,7 @@ SHORTEN_OR_SPLIT = (
     "Shorten your text and try again. To import a large file, split it into parts, or ask an "
     "administrator to run flask import-issues."
 )
+CHANGED_MEANWHILE = "This was changed after you opened the form. Save again to replace it."
 UNKNOWN_HOST = "Unknown host name"
 HOST_NOT_RECOGNIZED = (
     "This server does not recognize the host name in your address bar. An administrator can add "
@@ -30,6 +31,10 @@ DATABASE_NOT_RESPONDING = (
 )
 LOGGED_OUT = "You were logged out."
 LOG_IN = "Log in"
+
+
+def changed_to(value: str) -> str:
+    return f"This was changed to “{value}” after you opened the form. Save again to replace it."
 
 
 # Times

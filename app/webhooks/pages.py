@@ -17,7 +17,7 @@ from app.database.session import reading, session
 from app.http.current import current_settings
 from app.projects.models import Project
 from app.projects.pages import offered_projects
-from app.web.forms import Form, load_form, submit
+from app.web.forms import Form, keep_changes, load_form, remember, submit
 from app.web.guard import actor, write
 from app.web.render import go, page
 from app.webhooks import attempts, deliveries, messages, retrying, service
@@ -31,6 +31,7 @@ from app.webhooks.snippets import NODE, PYTHON
 pages = Blueprint("webhooks_pages", __name__)
 
 MAX_WEBHOOKS = 200
+EDITABLE = ("url", "event_types", "project_ids")
 MAX_SIBLINGS = 20
 ROWS = 50
 STATUSES = [
@@ -153,13 +154,14 @@ def create() -> Response:
 
 @pages.get("/webhooks/<webhook_id>/edit")
 def edit(webhook_id: str) -> Response:
-    return _edit_page(webhook_id)
+    return _edit_page(webhook_id, Form())
 
 
-def _edit_page(webhook_id: str, form: Form | None = None, status: int = 200) -> Response:
+def _edit_page(webhook_id: str, form: Form, status: int = 200) -> Response:
     with reading():
         webhook = service.get_webhook(actor(), webhook_id)
         projects = offered_projects()
+    remember(form, _editable_values(webhook))
     return page(
         "webhooks/edit.html",
         webhook=webhook,
@@ -170,13 +172,19 @@ def _edit_page(webhook_id: str, form: Form | None = None, status: int = 200) -> 
     )
 
 
+def _editable_values(webhook: Webhook) -> dict[str, Any]:
+    return {name: getattr(webhook, name) for name in EDITABLE}
+
+
 @pages.post("/webhooks/<webhook_id>/edit")
 def change(webhook_id: str) -> Response:
     form = _require_events(load_form(WebhookPatch))
     # Browsers do not send unticked boxes: none ticked means all projects.
     form.data.setdefault("project_ids", [])
-    names = ("url", "event_types", "project_ids")
-    changes = {name: form.data[name] for name in names if name in form.data}
+    with reading():
+        stored = _editable_values(service.get_webhook(actor(), webhook_id))
+    keep_changes(form, stored)
+    changes = {name: form.data[name] for name in EDITABLE if name in form.data}
     if secret := request.form.get("secret"):
         changes |= {"secret": secret, "rotate_secret": True}
     if submit(form, lambda present: service.update_webhook(present, webhook_id, **changes)):

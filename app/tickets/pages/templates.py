@@ -17,7 +17,7 @@ from app.tickets.pages import messages
 from app.tickets.pages.blueprint import pages, words
 from app.tickets.pages.board import label_summaries
 from app.tickets.schemas import TemplateForm
-from app.web.forms import Form, load_form, submit
+from app.web.forms import Form, keep_changes, load_form, remember, submit
 from app.web.guard import write
 from app.web.render import go, is_htmx, page, with_undo
 
@@ -56,6 +56,7 @@ def template_list(key: str) -> Response:
 def _editor(
     project: SeenProject, form: Form, template: dict[str, Any] | None, *, status: int = 200
 ) -> Response:
+    remember(form, {name: template[name] for name in TemplateForm().fields} if template else {})
     with reading():
         found = label_summaries(project.id)
     return page(
@@ -84,6 +85,7 @@ def _save(
     work: Callable[[Actor, dict[str, Any]], object],
 ) -> Response:
     form = load_form(TemplateForm, keep_empty=True, label_ids=request.form.getlist("label_ids"))
+    keep_changes(form, template or {})
     if submit(form, lambda present: work(present, form.data)):
         return go(_address_of(project))
     return _editor(project, form, template, status=422)

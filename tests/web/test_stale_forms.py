@@ -1,0 +1,191 @@
+"""A form that was open while someone else changed the same thing changes only what it edited."""
+
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+
+from tests.support.story import ok
+from tests.web.conftest import Reader
+
+MERGED = {"name": "GitHub", "forge": "github"}
+
+
+class SentForm(HTMLParser):
+    """The values that a browser sends for the form with originals."""
+
+    def __init__(self, markup: str) -> None:
+        super().__init__()
+        self.sent: dict[str, list[str]] = {}
+        self._is_inside = False
+        self._select = self._text = ""
+        start = markup.index('name="originals"')
+        self.feed(markup[markup.rindex("<form", 0, start) : markup.index("</form>", start)])
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        name = given.get("name", "")
+        if tag == "select":
+            self._select = name
+        elif tag == "option" and ("selected" in given or self._select not in self.sent):
+            self.sent[self._select] = [given["value"]]
+        elif tag == "textarea":
+            self._text = name
+            self.sent[name] = [""]
+        elif tag == "input" and (
+            given.get("type") not in ("checkbox", "radio") or "checked" in given
+        ):
+            self.sent.setdefault(name, []).append(given.get("value", ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "textarea":
+            self._text = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._text:
+            self.sent[self._text][0] += data.removeprefix("\n")
+
+
+@dataclass
+class Case:
+    """A page with a form: where it is, where the same thing is in the API, and two changes."""
+
+    page: str
+    action: str
+    resource: str
+    theirs: dict[str, Any]
+    mine: dict[str, Any]
+
+
+@pytest.fixture
+def cases(cast) -> dict[str, Case]:
+    project = f"/projects/{cast.open_project}"
+    state = ok(cast.ada.get(f"{project}/workflow-states"))["data"][1]["id"]
+    label = ok(cast.ada.post(f"{project}/labels", {"name": "bug"}), 201)["id"]
+    move = {"project_id": cast.open_project, "state_id": state}
+    sent = {**MERGED, "project_ids": [cast.open_project], "on_merge": [move]}
+    integration = ok(cast.ada.post("/integrations", sent), 201)["id"]
+    hook = {"url": "https://example.org/old", "event_types": ["ticket.created"]}
+    webhook = ok(cast.ada.post("/webhooks", {**hook, "secret": "x" * 16}), 201)["id"]
+    note = ok(cast.ada.post(f"{project}/sticky-notes", {"body": "Mine\nand yours"}), 201)["id"]
+    bot = cast.smith.user_id
+    settings = "/projects/OPEN/settings"
+    return {
+        "project": Case(
+            *(f"{settings}/general", f"{settings}/general", project),
+            {"sign_off": True, "description": "Two\nlines"},
+            {"name": "Renamed"},
+        ),
+        "bot": Case(
+            *("/bots/smith", f"/bots/{bot}/settings", f"/bots/{bot}"),
+            {"mode": "read", "project_ids": [cast.open_project]},
+            {"display_name": "Renamed"},
+        ),
+        "webhook": Case(
+            *(f"/webhooks/{webhook}/edit", f"/webhooks/{webhook}/edit", f"/webhooks/{webhook}"),
+            {"url": "https://example.org/new", "project_ids": [cast.open_project]},
+            {"event_types": ["comment.created"]},
+        ),
+        "integration": Case(
+            *[f"/integrations/{integration}"] * 3,
+            {"project_ids": [cast.open_project, cast.fenced_project], "on_merge": []},
+            {"name": "Renamed"},
+        ),
+        "state": Case(
+            *(f"{settings}/states?edit={state}", f"{settings}/states/{state}"),
+            f"{project}/workflow-states/{state}",
+            {"wip_limit": 5},
+            {"name": "Renamed"},
+        ),
+        "label": Case(
+            *(
+                f"{settings}/labels?edit={label}",
+                f"{settings}/labels/{label}",
+                f"{project}/labels/{label}",
+            ),
+            {"name": "Theirs"},
+            {"color": "#112233"},
+        ),
+        "note": Case(
+            *[f"/sticky-notes/{note}/edit"] * 2,
+            f"/sticky-notes/{note}",
+            {"body": "Theirs"},
+            {"color": "#facc15"},
+        ),
+    }
+
+
+CASES = ["project", "bot", "webhook", "integration", "state", "label", "note"]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_saving_keeps_what_someone_else_changed(ada: Reader, cast, cases, name) -> None:
+    case = cases[name]
+    sent = SentForm(ada.get(case.page).text).sent
+    ok(cast.ada.patch(case.resource, case.theirs))
+    assert ada.post(case.action, **{**sent, **case.mine}).status_code == 303
+    stored = ok(cast.ada.patch(case.resource, {}))
+    expected = {**case.theirs, **case.mine}
+    assert {name: stored[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_both_changed_is_replaced_only_by_saving_again(ada: Reader, cast, cases, name) -> None:
+    case = cases[name]
+    sent = SentForm(ada.get(case.page).text).sent
+    before = ok(cast.ada.patch(case.resource, {}))
+    ok(cast.ada.patch(case.resource, case.mine))
+    # Ada sends another value than the stored one and the one she saw.
+    field = next(iter(case.mine))
+    other = {
+        "event_types": ["ticket.deleted"],
+        "color": "#334455" if name == "label" else "#60a5fa",
+    }.get(field, "Mine")
+    refused = ada.post(case.action, **{**sent, field: other})
+    assert refused.status_code == 422
+    assert "after you opened the form. Save again to replace it." in refused.text
+    assert ok(cast.ada.patch(case.resource, {}))[field] == case.mine[field] != before[field]
+    assert ada.post(case.action, **SentForm(refused.text).sent).status_code == 303
+    assert ok(cast.ada.patch(case.resource, {}))[field] == other
+
+
+def test_a_template_keeps_what_someone_else_changed(ada: Reader, cast) -> None:
+    address = "/projects/OPEN/settings/templates"
+    first = {
+        "name": "Bug",
+        "title": "Broken",
+        "body": "Steps",
+        "type": "story",
+        "priority": "high",
+    }
+    ada.post(address, **first)
+    where = ada.get(address).text
+    one = where[where.index(f"{address}/0") :].split('"')[0]
+    sent = SentForm(ada.get(one).text).sent
+    ada.post(one, **{**SentForm(ada.get(one).text).sent, "body": "Other steps"})
+    assert ada.post(one, **{**sent, "title": "Wrong"}).status_code == 303
+    stored = SentForm(ada.get(one).text).sent
+    assert (stored["body"], stored["title"]) == (["Other steps"], ["Wrong"])
+
+
+def test_an_integration_keeps_a_deleted_project_and_its_move(ada: Reader, cast) -> None:
+    projects = [cast.open_project, cast.fenced_project]
+    moves = []
+    for one in projects:
+        states = ok(cast.ada.get(f"/projects/{one}/workflow-states"))["data"]
+        moves.append({"project_id": one, "state_id": states[-1]["id"]})
+    sent = {**MERGED, "project_ids": projects, "on_merge": moves}
+    address = f"/integrations/{ok(cast.ada.post('/integrations', sent), 201)['id']}"
+    ok(cast.ada.delete(f"/projects/{cast.fenced_project}"), 204)
+    form = SentForm(ada.get(address).text).sent
+    assert ada.post(address, **{**form, f"on_merge:{cast.open_project}": ""}).status_code == 303
+    stored = ok(cast.ada.get(address))
+    assert (stored["project_ids"], stored["on_merge"]) == (projects, moves[1:])
+
+
+@pytest.mark.parametrize("originals", ["", "{", "[]", '"a"', '{"name": 1, "sign_off": null}'])
+def test_a_form_with_senseless_originals_is_saved_or_refused(ada: Reader, originals) -> None:
+    sent = {"name": "Renamed", "originals": originals}
+    answer = ada.post("/projects/OPEN/settings/general", **sent)
+    assert answer.status_code in (303, 422)
