@@ -1,18 +1,21 @@
-"""The current request, its body, the application and ``g``, without Flask's proxies.
+"""The current request, its body and day, the application and ``g``, without Flask's proxies.
 
 A proxy takes a microsecond for each access, and a request has dozens. Outside a request or an
 application these raise RuntimeError, as Flask does.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any, cast
 
-from flask import Flask, Request, current_app, g, request
+from flask import Flask, Request, current_app, g, has_request_context, request
 from werkzeug.local import LocalProxy
 
 from app.config import Settings
 from app.core.actor import Actor, Peer
+from app.core.clock import now_ms
 from app.core.errors import RequestTooLarge
 
 # The limit of request bodies where no login is required.
@@ -20,8 +23,11 @@ PUBLIC_BYTES = 64 * 1024
 _MAX_DRAINED_BYTES = 256 * 1024
 # The key of the application's extension that is its Authentication.
 AUTHENTICATION = "docket_authentication"
+# The cookie with the minutes that the browser is ahead of UTC; static/js/app.js sets it.
+UTC_OFFSET = "utc_offset"
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
+_MINUTES = re.compile(r"-?\d{1,3}", re.ASCII)
 _application = cast("LocalProxy[Flask]", current_app)
 _request = cast("LocalProxy[Request]", request)
 _g = cast("LocalProxy[Any]", g)
@@ -62,6 +68,16 @@ def current_request() -> Request:
 
 def current_g() -> Any:
     return _g._get_current_object()
+
+
+def today() -> date:
+    """Today's date in the time zone of the browser; in UTC for any other client."""
+    return datetime.fromtimestamp(now_ms() / 1000, _zone()).date()
+
+
+def _zone() -> timezone:
+    sent = current_request().cookies.get(UTC_OFFSET, "") if has_request_context() else ""
+    return timezone(timedelta(minutes=int(sent))) if _MINUTES.fullmatch(sent) else UTC
 
 
 def read_body(request: Request, limit: int) -> bytes:

@@ -11,9 +11,10 @@ from sqlalchemy import BigInteger, bindparam, case, cast, func, literal, null, s
 from app.accounts.builders import UserSummary
 from app.audit.models import AuditEvent
 from app.core.actor import ActorKind
-from app.core.clock import MINUTE_MS, iso, now_ms
+from app.core.clock import MINUTE_MS, now_ms
 from app.database.columns import Id, shared_alias
 from app.database.session import AnyRow, Prepared
+from app.http import current
 from app.projects.models import StateCategory, WorkflowState
 from app.tickets import stalled_bots
 from app.tickets.models import Comment, Priority, Ticket, TicketRelation, TicketType
@@ -114,7 +115,7 @@ def build(
 
 def _card(row: AnyRow, users: dict[str, UserSummary], parts: Parts, column: str) -> Card:
     is_done = row.category == StateCategory.DONE
-    is_overdue = bool(row.due_date and row.due_date < iso(now_ms())[:10] and not is_done)
+    is_overdue = bool(row.due_date and row.due_date < current.today().isoformat() and not is_done)
     is_stalled = parts.last_sign_at and stalled_bots.is_stalled(parts.last_sign_at)
     return {
         "id": row.id,

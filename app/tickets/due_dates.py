@@ -3,10 +3,10 @@
 import re
 from calendar import monthrange
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 
-from app.core.clock import now_ms
 from app.core.errors import InvalidField
+from app.http import current
 from app.tickets import messages
 
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -34,11 +34,6 @@ _WEEKDAY = re.compile(r"(next )?([a-z]+)", re.ASCII)
 _DAY_OF_MONTH = re.compile(
     r"(?:(?P<day>\d{1,2})\.? (?P<month>[a-z]+)|(?P<named>[a-z]+) (?P<number>\d{1,2}))", re.ASCII
 )
-
-
-def today() -> date:
-    """Today's date in UTC."""
-    return datetime.fromtimestamp(now_ms() / 1000, UTC).date()
 
 
 def day_meant(words: str, from_day: date) -> date | None:
@@ -74,7 +69,7 @@ def iso_of(words: str, field: str) -> str | None:
     """The date that a form's field means today, None if it is blank; raises InvalidField."""
     if not words.strip():
         return None
-    day = day_meant(words, today())
+    day = day_meant(words, current.today())
     if day is None:
         raise InvalidField(field, "not_a_day", messages.DATE_NOT_UNDERSTOOD)
     return day.isoformat()

@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, Select, exists, or_, select
 from sqlalchemy.orm import aliased
 
 from app.core.clock import DAY_MS, now_ms
+from app.http import current
 from app.projects.models import StateCategory, WorkflowState
 from app.tickets import due_dates, messages, stalled_bots
 from app.tickets.models import (
@@ -87,7 +88,7 @@ DUE = {
 
 def _is_due(words: list[str]) -> ColumnElement[bool]:
     """Due at any of these times, relative to today; only tickets that are not done are overdue."""
-    today = due_dates.today()
+    today = current.today()
     monday, sunday = due_dates.week_of(today)
     week = timedelta(days=7)
     is_open = WorkflowState.category != StateCategory.DONE.value

@@ -13,6 +13,7 @@ from typing import Any
 from app.core import text
 from app.core.actor import Actor
 from app.core.ids import is_display_id
+from app.http import current
 from app.tickets import due_dates, loaders, messages, templates
 from app.tickets.creating import CHILD_TYPE
 from app.tickets.models import Priority, TicketTemplate, TicketType
@@ -117,7 +118,7 @@ def _label(labels_by_name: Mapping[str, Mapping[str, str]], draft: QuickTicket, 
 
 
 def _due(draft: QuickTicket, word: str) -> bool:
-    day = due_dates.day_meant(word, due_dates.today())
+    day = due_dates.day_meant(word, current.today())
     if day is None:
         return False
     draft.take(

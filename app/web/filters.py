@@ -11,6 +11,7 @@ from functools import partial
 from flask import Flask
 
 from app.core.clock import DAY_MS, HOUR_MS, MINUTE_MS, iso, now_ms
+from app.http import current
 from app.web import messages
 from app.web.choices import shows_exact_times
 from app.web.page_cache import late
@@ -66,21 +67,16 @@ def _relative(milliseconds: int) -> str:
     return messages.days_ago(count)
 
 
-def today() -> str:
-    """Today's date in UTC."""
-    return iso(now_ms())[:10]
-
-
 def day(value: str) -> str:
     """``1 Dec``, with the year if it is not this year."""
     parsed = date.fromisoformat(value)
     text = f"{parsed.day} {parsed:%b}"
-    return text if value[:4] == today()[:4] else f"{text} {parsed.year}"
+    return text if parsed.year == current.today().year else f"{text} {parsed.year}"
 
 
 def is_past(value: str) -> bool:
     """Whether a date is before today."""
-    return value < today()
+    return value < current.today().isoformat()
 
 
 def number(value: int) -> str:

@@ -23,7 +23,7 @@ from flask import Flask
 from markupsafe import Markup
 
 from app.core.cache import Cache
-from app.core.clock import iso, now_ms
+from app.http import current
 from app.http.current import current_application
 from app.web.compression import Segment, joined, segment
 
@@ -133,7 +133,7 @@ def _rendered(render: Callable[[], str], values: LateValues) -> CachedPage:
 
 def _key(template: str, shown: dict[str, Any]) -> bytes:
     # A date may be worded differently on another day.
-    today = iso(now_ms())[:10]
+    today = current.today()
     option = orjson.OPT_PASSTHROUGH_SUBCLASS
     return sha256(orjson.dumps([template, today, shown], default=_plain, option=option)).digest()
 

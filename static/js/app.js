@@ -8,6 +8,8 @@ import { watchPalette } from "./palette.js";
 import { watchSession } from "./server.js";
 
 document.documentElement.classList.add("scripted");
+// The server words due dates by the reader's day.
+document.cookie = `utc_offset=${-new Date().getTimezoneOffset()}; path=/; max-age=31536000; samesite=lax`;
 watchSession();
 watchPage();
 watchDialogs();

@@ -6,6 +6,7 @@ from jinja2 import ChoiceLoader, DictLoader
 from app.core.actor import ANONYMOUS
 from app.core.cache import Cache
 from app.core.clock import DAY_MS
+from app.http import current
 from app.http.current import current_g
 from app.web import filters, page_cache
 from app.web.render import cached_page
@@ -19,7 +20,7 @@ def clock(monkeypatch):
     """A function that sets the clock of pages."""
 
     def set_to(moment):
-        monkeypatch.setattr(page_cache, "now_ms", lambda: moment)
+        monkeypatch.setattr(current, "now_ms", lambda: moment)
         monkeypatch.setattr(filters, "now_ms", lambda: moment)
 
     set_to(NOON)

@@ -4,7 +4,8 @@ from datetime import date, timedelta
 
 import pytest
 
-from app.tickets import due_dates
+from app.core.clock import DAY_MS
+from app.http import current
 from tests.support.story import ok
 
 WEDNESDAY = date(2026, 11, 25)
@@ -12,7 +13,8 @@ WEDNESDAY = date(2026, 11, 25)
 
 @pytest.fixture(autouse=True)
 def _on_a_wednesday(monkeypatch):
-    monkeypatch.setattr(due_dates, "today", lambda: WEDNESDAY)
+    moment = DAY_MS * (WEDNESDAY - date(1970, 1, 1)).days
+    monkeypatch.setattr(current, "now_ms", lambda: moment)
 
 
 def test_a_field_takes_words(ada, cast, make):

@@ -10,6 +10,7 @@ from markupsafe import Markup, escape
 
 from app.core.actor import ANONYMOUS
 from app.core.clock import DAY_MS, HOUR_MS, MINUTE_MS
+from app.http import current
 from app.http.current import current_g
 from app.web import filters, page_cache
 from app.web.compression import segment
@@ -172,7 +173,7 @@ def test_how_long_ago_something_was_is_said_when_the_page_is_sent(env, shown, cl
 
 def test_a_date_is_right_from_the_first_moment_of_a_day(env, shown, clock):
     env.write("page.html", "{{ 'late' if due | is_past else 'in time' }}")
-    due = filters.today()
+    due = current.today().isoformat()
     assert shown("page.html", due=due) == shown("page.html", due=due) == "in time"
     clock(NOON + DAY_MS // 2 - 1)
     assert shown("page.html", due=due) == "in time"

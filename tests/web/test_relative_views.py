@@ -6,7 +6,7 @@ import pytest
 
 from app.core.clock import DAY_MS, now_ms
 from app.database.session import run_write, session
-from app.tickets import due_dates
+from app.http import current
 from app.tickets.models import Ticket
 from tests.support.story import events, ok
 from tests.web.conftest import Reader
@@ -18,7 +18,8 @@ LIST = "/projects/OPEN/tickets"
 
 @pytest.fixture
 def on_a_wednesday(monkeypatch):
-    monkeypatch.setattr(due_dates, "today", lambda: WEDNESDAY)
+    moment = DAY_MS * (WEDNESDAY - date(1970, 1, 1)).days
+    monkeypatch.setattr(current, "now_ms", lambda: moment)
 
 
 @pytest.fixture

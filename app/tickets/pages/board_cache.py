@@ -1,11 +1,13 @@
 """A cache of the HTML of boards and cards.
 
 A cached board is valid until an event changes what it shows, and for a minute at most, because
-boards show ages in minutes. Its HTML does not depend on the reader, whose access is checked first.
+boards show ages in minutes. Its HTML depends on the reader only by the choice of times and the day;
+the access is checked first.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import lru_cache
 from threading import Lock
 
@@ -13,8 +15,9 @@ from flask import current_app
 from markupsafe import Markup
 
 from app.core.cache import Cache
-from app.core.clock import MINUTE_MS, iso, now_ms
+from app.core.clock import MINUTE_MS, now_ms
 from app.core.lanes import Lane, require
+from app.http import current
 from app.tickets import changes
 from app.tickets.board import Shape
 from app.tickets.cards import Card
@@ -32,7 +35,7 @@ class _CardKey:
 
     card: Card = field(compare=False)
     text: str
-    today: str
+    today: date
     ages: tuple[str, ...]
 
 
@@ -43,7 +46,7 @@ def _written(look: _CardKey) -> Markup:
 
 def card_html(card: Card) -> Markup:
     ages = tuple(ago(at) for at in (card["touched_at"], card["stalled_since"]) if at)
-    return _written(_CardKey(card, card["look"], iso(now_ms())[:10], ages))
+    return _written(_CardKey(card, card["look"], current.today(), ages))
 
 
 CACHED_MS = MINUTE_MS
@@ -78,7 +81,7 @@ def find(shape: Shape) -> CachedBoard:
 
     Events after this call count as unseen, so a board that is rendered afterwards can be cached.
     """
-    key = repr((shape, shows_exact_times())).encode()
+    key = repr((shape, shows_exact_times(), current.today())).encode()
     known, now = _boards().get(key), now_ms()
     is_young = known is not None and known.at <= now < known.at + CACHED_MS
     is_current, token = changes.since(known.token if known and is_young else None)

@@ -7,11 +7,11 @@ from datetime import date, timedelta
 from flask import Response, request
 
 from app.database.session import reading
+from app.http import current
 from app.projects.loaders import visible_by_key
 from app.tickets import epics, page_queries
 from app.tickets.epics import Epic, Flow
 from app.tickets.pages.blueprint import pages, ticket_page
-from app.web.filters import today
 from app.web.guard import actor
 from app.web.render import page
 
@@ -140,23 +140,23 @@ class Timeline:
     height: int
 
 
-def timeline(epics: Sequence[Epic], today: str) -> Timeline | None:
+def timeline(epics: Sequence[Epic], today: date) -> Timeline | None:
     """The due dates of epics and their stories; None without any date."""
     dated = [epic for epic in epics if epic.dates or epic.due_date]
     if not dated:
         return None
-    now = date.fromisoformat(today)
-    days = [now, *(date.fromisoformat(day) for epic in dated for day, _ in epic.dates)]
+    days = [today, *(date.fromisoformat(day) for epic in dated for day, _ in epic.dates)]
     days += [date.fromisoformat(epic.due_date) for epic in dated if epic.due_date]
-    first = max(min(days), now - timedelta(DAYS_BACK)) - timedelta(3)
-    last = min(max(days), now + timedelta(DAYS_AHEAD)) + timedelta(3)
+    first = max(min(days), today - timedelta(DAYS_BACK)) - timedelta(3)
+    last = min(max(days), today + timedelta(DAYS_AHEAD)) + timedelta(3)
     scale = (WIDTH - NAMES - 16) / (last - first).days
 
     def x(day: date) -> float:
         return round(NAMES + (min(max(day, first), last) - first).days * scale, 1)
 
     def mark(day: str, is_done: bool) -> TimelineMark:
-        return TimelineMark(x(date.fromisoformat(day)), day, is_done, not is_done and day < today)
+        on = date.fromisoformat(day)
+        return TimelineMark(x(on), day, is_done, not is_done and on < today)
 
     lines = [
         TimelineLine(
@@ -167,7 +167,8 @@ def timeline(epics: Sequence[Epic], today: str) -> Timeline | None:
         )
         for index, epic in enumerate(dated)
     ]
-    return Timeline(lines, _months(first, last, x(first), scale), x(now), ROW * len(dated) + LABEL)
+    height = ROW * len(dated) + LABEL
+    return Timeline(lines, _months(first, last, x(first), scale), x(today), height)
 
 
 def _months(first: date, last: date, start: float, scale: float) -> list[Tick]:
@@ -205,7 +206,7 @@ def show_epics(key: str) -> Response:
         done=[epic for epic in shown if epic.category == "done"],
         first=first,
         has_more=has_more,
-        timeline=timeline(shown, today()),
+        timeline=timeline(shown, current.today()),
         chart=flow_chart(flowed) if any(flowed.totals) else None,
         flow=flowed,
         at=list(range(len(flowed.days)))[::-step],

@@ -15,6 +15,7 @@ from app.core.actor import Actor
 from app.core.errors import InvalidField, NotFound
 from app.core.text import normalize_newlines
 from app.database.session import reading
+from app.http.current import today
 from app.projects import labels, states
 from app.rest.fields import load
 from app.text.diff import Diff, compare
@@ -126,8 +127,8 @@ def _parents(current: dict[str, Any] | None, found: list[Any]) -> list[Any]:
 
 def suggested_days() -> list[tuple[str, str]]:
     """(words, date) of the suggestions for a due date; no date removes it."""
-    today = due_dates.today()
-    days = [(words.capitalize(), str(due_dates.day_meant(words, today))) for words in DAYS]
+    from_day = today()
+    days = [(words.capitalize(), str(due_dates.day_meant(words, from_day))) for words in DAYS]
     return [*days, (NO_DUE_DATE, "")]
 
 

@@ -10,6 +10,7 @@ from app.core.actor import Actor
 from app.core.errors import InvalidField
 from app.core.ids import is_display_id
 from app.database.session import reading
+from app.http import current
 from app.projects import states
 from app.projects.loaders import SeenProject
 from app.projects.pages import project_of
@@ -72,7 +73,7 @@ def quick_add() -> Response:
 def due() -> Response:
     """The day that the words of a due date mean."""
     typed = request.args.get("value") or request.args.get("due_date", "")
-    day = due_dates.day_meant(typed, due_dates.today())
+    day = due_dates.day_meant(typed, current.today())
     return partial("tickets/_due.html", day=day, is_blank=not typed.strip())
 
 
