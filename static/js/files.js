@@ -8,6 +8,10 @@ import { announce, toast } from "./page.js";
 const IN_TEXT = "img[src^='/files/']:not(a *)";
 // The placeholder in the text during an upload.
 const waiting = (name) => `[Uploading ${name}…]`;
+// The uploads into text fields that have not ended, each with its field and the file's name.
+const uploads = new Set();
+// Forms that are to be sent once these have ended, each with its submitter and message.
+const held = new WeakMap();
 
 export function watchFiles() {
   document.addEventListener("paste", (event) => {
@@ -26,6 +30,8 @@ export function watchFiles() {
       if (kind === "drop") addAll([...event.dataTransfer.files], placeOf(place), place.matches("textarea") ? place : null);
     });
   }
+  // In the capture phase, before htmx and drafts see it.
+  document.addEventListener("submit", hold, true);
   document.addEventListener("click", (event) => {
     const button = event.target.closest("[data-attach], [data-pick]");
     if (button) pick(event, button);
@@ -53,17 +59,61 @@ function pick(event, button) {
 /** Files are uploaded one after another, to keep their order. */
 async function addAll(files, place, area) {
   if (!place) return void toast("Save this first, then add files.", "error");
+  const all = files.map((file) => ({ area, file, name: file.name || "image.png" }));
+  if (area) for (const one of all) uploads.add(one);
   let added = 0;
-  for (const file of files) added += (await add(file, place, area)) ? 1 : 0;
+  for (const one of all) added += (await add(one, place)) ? 1 : 0;
   if (added) refresh(place);
 }
 
-async function add(file, place, area) {
-  const name = file.name || "image.png";
+async function add(one, place) {
+  const { area, file, name } = one;
   if (area) insert(area, waiting(name), area.selectionStart, area.selectionEnd);
   const made = await send(file, name, place, area);
-  if (area) replace(area, waiting(name), made ? linkTo(made) : "");
+  if (area) {
+    replace(fieldOf(one), waiting(name), made ? linkTo(made) : "");
+    uploads.delete(one);
+    release(one, made);
+  }
   return made;
+}
+
+/** The field of an upload, or the one in its place: a new form may be there by now. */
+const fieldOf = ({ area }) => (area.isConnected ? area : (document.querySelector(`[data-attaches][id="${area.id}"]`) ?? area));
+const uploadInto = (form) => [...uploads].find((one) => fieldOf(one).form === form);
+
+/** A form is not sent during uploads into its fields, which would save the placeholder and could end the upload. */
+function hold(event) {
+  const { target: form, submitter } = event;
+  const upload = uploadInto(form);
+  if (!upload) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  const note = held.get(form)?.note ?? document.createElement("span");
+  note.className = "soft small";
+  held.set(form, { submitter, note });
+  form.querySelector("button:not([type=button])").parentElement.append(note);
+  say(note, upload);
+}
+
+function say(note, { name }) {
+  note.textContent = `Waiting for ${name}…`;
+  announce(note.textContent);
+}
+
+/** After an upload, its form is sent, waits for the next one, or stays because the file is missing. */
+function release(upload, made) {
+  const { form } = fieldOf(upload);
+  const { submitter, note } = held.get(form) ?? {};
+  if (!note) return;
+  const next = uploadInto(form);
+  if (made && next) return say(note, next);
+  note.remove();
+  held.delete(form);
+  if (!made) toast(`${upload.name} is missing, so nothing was saved. Your text is still here.`, "error");
+  else if (!submitter) form.requestSubmit();
+  // htmx takes the submitter from its click.
+  else submitter.click();
 }
 
 const linkTo = (made) => `${made.is_image ? "!" : ""}[${made.name.replace(/[[\]\\]/g, " ")}](/files/${made.id})`;
