@@ -29,6 +29,29 @@ def test_cells_without_a_value_are_empty(ada, make):
     assert '<td class="assignee-cell"></td>' in text
 
 
+# Filters.
+
+
+@pytest.mark.parametrize("place", ["tickets", "board"])
+def test_filters_keep_a_person_who_is_not_offered(ada, cast, make, place):
+    """A deactivated person and a bot that no longer sees the project may still hold tickets."""
+    make("Held", assignee_user_id=cast.bo.user_id)
+    ok(cast.ada.patch(f"/users/{cast.bo.user_id}", {"is_active": False}))
+    apart = cast.ada.post("/projects", {"key": "APART", "name": "Apart"}).json["id"]
+    ok(cast.ada.patch(f"/bots/{cast.smith.user_id}", {"project_ids": [apart]}))
+    path = f"/projects/OPEN/{place}"
+    assert cast.bo.user_id not in ada.get(path).text
+    query = "&".join(f"assignee_user_id={one.user_id}" for one in (cast.bo, cast.smith))
+    text = ada.get(f"{path}?{query}").text
+    assert "unknown" not in text
+    for person, name in ((cast.bo, "Bo (deactivated)"), (cast.smith, "Smith (bot)")):
+        # As a chip, and as an option of the menu that the next choice sends again.
+        chip = rf'data-unfilter="assignee_user_id"\s+data-value="{person.user_id}"[^>]*>(.*?)</a>'
+        assert f"Assignee: {name}" in re.search(chip, text, re.DOTALL)[1]
+        option = rf'value="{person.user_id}" checked>\s*<span>{re.escape(name)}</span>'
+        assert re.search(option, text)
+
+
 # Order and pages.
 
 

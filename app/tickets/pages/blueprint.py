@@ -32,25 +32,35 @@ def words(values: Sequence[str]) -> Options:
 
 def assignable(users: Iterable[AnyRow], project_id: str | None) -> list[AnyRow]:
     """The active users that see the project (without one, all active users); the reader first."""
-    me = actor().id
-    usable = [user for user in users if user.is_active and _sees(user, project_id)]
-    return sorted(usable, key=lambda user: user.id != me)
+    return _reader_first(user for user in users if _is_assignable(user, project_id))
 
 
-def _sees(user: AnyRow, project_id: str | None) -> bool:
+def _is_assignable(user: AnyRow, project_id: str | None) -> bool:
     is_fenced = user.type == "bot" and bool(user.project_ids)
-    return not is_fenced or project_id is None or project_id in user.project_ids
+    sees = not is_fenced or project_id is None or project_id in user.project_ids
+    return bool(user.is_active) and sees
 
 
-def user_options(users: Iterable[AnyRow], project_id: str | None) -> Options:
-    """The assignable users as options: the reader, then people, then bots."""
+def _reader_first(users: Iterable[AnyRow]) -> list[AnyRow]:
     me = actor().id
-    return [
-        (row.id, messages.named(row.display_name, "me" if row.id == me else row.type))
-        if row.id == me or row.type == "bot"
-        else (row.id, row.display_name)
-        for row in assignable(users, project_id)
-    ]
+    return sorted(users, key=lambda user: user.id != me)
+
+
+def user_options(
+    users: Iterable[AnyRow], project_id: str | None, chosen: Collection[str] = ()
+) -> Options:
+    """Options of the assignable users and the ``chosen`` ones: the reader, people, then bots."""
+    offered = (user for user in users if user.id in chosen or _is_assignable(user, project_id))
+    return [(user.id, _name(user)) for user in _reader_first(offered)]
+
+
+def _name(user: AnyRow) -> str:
+    if user.id == actor().id:
+        return messages.named(user.display_name, "me")
+    if not user.is_active:
+        return messages.named(user.display_name, messages.DEACTIVATED)
+    is_bot = user.type == "bot"
+    return messages.named(user.display_name, "bot") if is_bot else user.display_name
 
 
 def open_below_text(ticket_ids: Collection[str]) -> str:

@@ -122,7 +122,8 @@ def menu(
     """
     project_id = project.id if project else None
     sidebar = board_sidebar(project_id, actor().id)
-    people = user_options(users, project_id)[1:]
+    # Who is in the filter stays an option, or the next change of the form would drop the filter.
+    people = user_options(users, project_id, chosen.get("assignee_user_id", ()))[1:]
     by_category = states is not None and project is None
     options: dict[str, Options] = {
         "project_id": [] if project else [(one["id"], one["name"]) for one in projects_shown()],

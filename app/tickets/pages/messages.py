@@ -38,6 +38,9 @@ def named(name: str, kind: str) -> str:
     return f"{name} ({kind})"
 
 
+DEACTIVATED = "deactivated"
+
+
 BY_PRIORITY = "By priority"
 BY_DUE_DATE = "By due date"
 BY_LAST_UPDATE = "By last update"
