@@ -4,7 +4,7 @@ All of it is derived: a hand-over is a bot's ``ticket.assigned``, a mention is `
 unanswered comment, and a read marker shows what the person has seen.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,11 +20,11 @@ from app.core.actor import Access, Actor, ActorKind, operation
 from app.core.clock import DAY_MS, now_ms
 from app.database.session import session
 from app.inbox.mentions import COMMENTED, is_mentioned, may_mention
-from app.inbox.service import IGNORED, MAX_TICKETS_PER_KIND, mentioned_tickets
+from app.inbox.service import MAX_TICKETS_PER_KIND, mentioned_tickets
 from app.inbox.sign_offs import last_comment
 from app.projects.models import Project, StateCategory, WorkflowState
 from app.tickets.comments import present_bodies
-from app.tickets.models import Comment, Ticket, TicketWatcher
+from app.tickets.models import Comment, CommentReaction, Ticket, TicketWatcher
 from app.wiki import loaders as wiki
 from app.wiki.models import WikiPage
 
@@ -36,6 +36,9 @@ NEEDS_SHOWN = 20
 ROWS = 8
 
 REFUSALS = "auth.bot.write_attempt_"
+
+# Events by which a person answers a mention or a hand-over.
+ANSWERS = (COMMENTED, "ticket.state_changed", "ticket.assigned")
 
 # Words for bots' actions, singular and plural; the audit log filter for them; and the prefixes or
 # suffixes of their event types. The first entry that matches an event counts it.
@@ -96,7 +99,8 @@ class Destination:
 def needs(actor: Actor) -> list[Need]:
     """The tickets on which someone waits for the person, newest first.
 
-    A done ticket does not wait, unless the person is mentioned on it afterwards.
+    A done ticket does not wait, unless the person is mentioned on it afterwards. There is one more
+    than ``NEEDS_SHOWN`` if not all are shown.
     """
     handed = and_(
         AuditEvent.event_type == "ticket.assigned",
@@ -153,7 +157,7 @@ def needs(actor: Actor) -> list[Need]:
 
 
 def _unanswered(actor: Actor, rows: Sequence[Any]) -> list[Need]:
-    """The newest event of each ticket on which the person did not act later.
+    """The newest event of each ticket on which the person did not answer later.
 
     A hand-over takes precedence over a mention, as the ticket can be handed back to someone.
     """
@@ -179,19 +183,39 @@ def _unanswered(actor: Actor, rows: Sequence[Any]) -> list[Need]:
             needs_by_ticket[row.id] = replace(newest, at=newer.at, is_handed_over=True)
     if not needs_by_ticket:
         return []
-    own_events = session.execute(
+    answered_at = _answered_at(actor, needs_by_ticket)
+    unanswered = [
+        need for key, need in needs_by_ticket.items() if answered_at.get(key, 0) < need.at
+    ]
+    return _with_questions(unanswered[: NEEDS_SHOWN + 1])
+
+
+def _answered_at(actor: Actor, needs_by_ticket: Mapping[str, Need]) -> dict[str, int]:
+    """When the person last answered on each ticket; a reaction to the mention is an answer too."""
+    answers = (
         select(AuditEvent.ticket_id, func.max(AuditEvent.created_at).label("at"))
         .where(
             AuditEvent.ticket_id.in_(list(needs_by_ticket)),
             AuditEvent.actor_user_id == actor.id,
-            # Whoever watches a ticket has not answered on it.
-            AuditEvent.event_type.not_in(IGNORED),
+            AuditEvent.event_type.in_(ANSWERS),
         )
         .group_by(AuditEvent.ticket_id)
     )
-    acted_at = {row.ticket_id: row.at for row in own_events}
-    unanswered = [need for key, need in needs_by_ticket.items() if acted_at.get(key, 0) < need.at]
-    return _with_questions(unanswered[:NEEDS_SHOWN])
+    mentions = [
+        need.ticket.payload["comment_id"]
+        for need in needs_by_ticket.values()
+        if not need.is_handed_over
+    ]
+    reactions = (
+        select(Comment.ticket_id, CommentReaction.created_at)
+        .join(CommentReaction, CommentReaction.comment_id == Comment.id)
+        .where(CommentReaction.user_id == actor.id, Comment.id.in_(mentions))
+    )
+    rows: Sequence[Any] = session.execute(union_all(answers, reactions)).all()
+    answered_at: dict[str, int] = {}
+    for row in rows:
+        answered_at[row.ticket_id] = max(row.at, answered_at.get(row.ticket_id, 0))
+    return answered_at
 
 
 def _with_questions(needs: list[Need]) -> list[Need]:

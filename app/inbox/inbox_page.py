@@ -240,9 +240,11 @@ def _home(refused: RefusedReply | None = None, *, status: int = 200) -> Response
             assignee_user_id=actor().id,
             state_category=[str(kind) for kind in StateCategory if kind is not StateCategory.DONE],
         )
-        awaited = sign_offs.awaited(actor())
-        waiting = {one.ticket.id for one in awaited}
-        needs = [one for one in home_verbs.needs(actor()) if one.ticket.id not in waiting]
+        all_awaited = sign_offs.awaited(actor())
+        waiting = {one.ticket.id for one in all_awaited}
+        all_needs = [one for one in home_verbs.needs(actor()) if one.ticket.id not in waiting]
+        awaited = all_awaited[: sign_offs.MAX_SHOWN_TICKETS]
+        needs = all_needs[: home_verbs.NEEDS_SHOWN]
         activities = home_verbs.since_last_time(actor())
         places = home_verbs.destinations(actor())
         said = _laid_out([*needs, *awaited])
@@ -254,6 +256,7 @@ def _home(refused: RefusedReply | None = None, *, status: int = 200) -> Response
         more=own.next_cursor is not None,
         needs=needs,
         awaited=awaited,
+        is_more_needed=len(awaited) < len(all_awaited) or len(needs) < len(all_needs),
         said=said,
         activities=activities,
         projects=[one for one in places if one.kind == "project"],

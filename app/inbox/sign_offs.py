@@ -66,7 +66,10 @@ def last_comment(*conditions: ColumnElement[bool]) -> ScalarSelect[str]:
 
 @operation(Access.HUMAN)
 def awaited(actor: Actor) -> list[AwaitedSignOff]:
-    """The tickets that wait for a sign-off, the longest waiting last."""
+    """The tickets that wait for a sign-off, the longest waiting last.
+
+    There is one more than ``MAX_SHOWN_TICKETS`` if not all are shown.
+    """
     in_review = (
         select(Ticket.id)
         .join(Project, Project.review_state_id == Ticket.state_id)
@@ -108,7 +111,7 @@ def awaited(actor: Actor) -> list[AwaitedSignOff]:
         .join(User, User.id == AuditEvent.actor_user_id)
         .where(Ticket.id.in_(select(in_review.c.id)), AuditEvent.actor_kind == ActorKind.BOT.value)
         .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
-        .limit(MAX_SHOWN_TICKETS)
+        .limit(MAX_SHOWN_TICKETS + 1)
     )
     return [
         AwaitedSignOff(

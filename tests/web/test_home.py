@@ -36,6 +36,61 @@ def test_watching_a_ticket_answers_no_mention(ada, cast, ticket):
         assert "Needs you 1" in text_of(ada.get(HERE))
 
 
+def test_a_change_that_says_nothing_answers_no_mention(ada, cast, ticket):
+    say(cast.smith, ticket, "Which one, @ada?")
+    address = f"/tickets/{ticket['id']}"
+    label = ok(cast.ada.post(f"/projects/{cast.open_project}/labels", {"name": "late"}), 201)
+    for change in (
+        {"priority": "low"},
+        {"due_date": "2031-01-01"},
+        {"label_ids": [label["id"]]},
+        {"title": "Another title"},
+    ):
+        ok(cast.ada.patch(address, change))
+        assert "Needs you 1" in text_of(ada.get(HERE)), change
+
+
+@pytest.mark.parametrize("answer", ["comment", "state", "assignee", "reaction"])
+def test_an_answer_to_a_mention_settles_it(ada, cast, ticket, answer):
+    address = f"/tickets/{ticket['id']}"
+    earlier = say(cast.bo, ticket, "Look, @ada")
+    asked = say(cast.smith, ticket, "Which one, @ada?")
+    # A reaction to another comment says nothing about this one.
+    ok(cast.ada.call("PUT", f"/comments/{earlier['id']}/reactions/thumbs_up"))
+    assert "Needs you 1" in text_of(ada.get(HERE))
+    if answer == "comment":
+        say(cast.ada, ticket, "The second.")
+    elif answer == "state":
+        states = ok(cast.ada.get(f"/projects/{cast.open_project}/workflow-states"))["data"]
+        ok(cast.ada.post(f"{address}/transition", {"state_id": states[2]["id"]}))
+    elif answer == "assignee":
+        ok(cast.ada.patch(address, {"assignee_user_id": cast.smith.user_id}))
+    else:
+        ok(cast.ada.call("PUT", f"/comments/{asked['id']}/reactions/thumbs_up"))
+    assert "Needs you" not in text_of(ada.get(HERE))
+
+
+def test_neither_a_change_nor_a_reaction_answers_a_hand_over(ada, cast, ticket):
+    address = f"/tickets/{ticket['id']}"
+    ok(cast.smith.patch(address, {"assignee_user_id": cast.ada.user_id}))
+    asked = say(cast.smith, ticket, "Which one, @ada?")
+    ok(cast.ada.patch(address, {"priority": "low"}))
+    ok(cast.ada.call("PUT", f"/comments/{asked['id']}/reactions/eyes"))
+    assert "Reply and hand back" in text_of(ada.get(HERE))
+    say(cast.ada, ticket, "The second.")
+    assert "Needs you" not in text_of(ada.get(HERE))
+
+
+def test_more_needs_than_are_shown_are_not_counted_as_all(ada, cast, ticket, monkeypatch):
+    monkeypatch.setattr(home, "NEEDS_SHOWN", 2)
+    for number in range(3):
+        say(cast.bo, make_ticket(cast.bo, cast.open_project, f"No. {number}"), "@ada?")
+        count = "2+" if number == 2 else number + 1
+        page = ada.get(HERE)
+        assert f"Needs you {count} " in text_of(page)
+        assert page.text.count('class="row need"') == min(number + 1, 2)
+
+
 def test_a_mention_is_replied_to_in_place(ada, cast, ticket):
     reference = ticket["display_id"]
     for asker in (cast.smith, cast.bo):

@@ -50,6 +50,17 @@ def decide(person, decision: str, body: str = "", page=None):
 
 
 @pytest.mark.usefixtures("waiting")
+def test_more_than_are_shown_are_not_counted_as_all(ada, cast, states, monkeypatch):
+    monkeypatch.setattr("app.inbox.sign_offs.MAX_SHOWN_TICKETS", 1)
+    assert "Needs you 1 " in text_of(ada.get(HERE))
+    other = make_ticket(cast.smith, cast.open_project, title="Desk")
+    ok(cast.smith.post(f"/tickets/{other['id']}/transition", {"state_id": states[3]}))
+    page = ada.get(HERE)
+    assert "Needs you 1+ " in text_of(page)
+    assert page.text.count('class="row need"') == 1
+
+
+@pytest.mark.usefixtures("waiting")
 def test_everyone_sees_what_waits_and_what_the_bot_did(ada, bo, cast):
     for person in (ada, bo):
         text = text_of(person.get(HERE))
