@@ -258,6 +258,10 @@ PROJECT = "Project"
 ANY_PROJECT = "Any project"
 
 
+def several_event_types(count: int) -> str:
+    return f"{count} types of events"
+
+
 def all_events(subject: str) -> str:
     return f"{subject}: all"
 

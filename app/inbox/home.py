@@ -40,16 +40,16 @@ REFUSALS = "auth.bot.write_attempt_"
 # Events by which a person answers a mention or a hand-over.
 ANSWERS = (COMMENTED, "ticket.state_changed", "ticket.assigned")
 
-# Words for bots' actions, singular and plural; the audit log filter for them; and the prefixes or
-# suffixes of their event types. The first entry that matches an event counts it.
+# Words for bots' actions, singular and plural, and the prefixes or suffixes of their event types.
+# The first entry that matches an event counts it.
 ACTIONS = (
-    ("moved", "moved", "event_type=ticket.state_changed", ("ticket.state_changed",)),
-    ("comment", "comments", "event_type=comment.created", ("comment.created",)),
-    ("denied", "denied", "event_type=auth.bot.", (REFUSALS,)),
-    ("assigned", "assigned", "event_type=ticket.assigned", ("ticket.assigned",)),
-    ("created", "created", "category=activity", (".created",)),
-    ("deleted", "deleted", "category=activity", (".deleted",)),
-    ("changed", "changed", "category=activity", ("",)),
+    ("moved", "moved", ("ticket.state_changed",)),
+    ("comment", "comments", (COMMENTED,)),
+    ("denied", "denied", (REFUSALS,)),
+    ("assigned", "assigned", ("ticket.assigned",)),
+    ("created", "created", (".created",)),
+    ("deleted", "deleted", (".deleted",)),
+    ("changed", "changed", ("",)),
 )
 
 
@@ -71,7 +71,8 @@ class Need:
 class BotAction:
     words: str
     many: int
-    query: str
+    event_types: tuple[str, ...]
+    category: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +244,7 @@ def since_last_time(actor: Actor) -> list[BotActivity]:
     rows = session.execute(
         select(
             AuditEvent.event_type,
+            AuditEvent.category,
             func.count().label("many"),
             User.id,
             User.type,
@@ -259,7 +261,14 @@ def since_last_time(actor: Actor) -> list[BotActivity]:
                 AuditEvent.event_type.startswith(REFUSALS),
             ),
         )
-        .group_by(AuditEvent.event_type, User.id, User.type, User.username, User.display_name)
+        .group_by(
+            AuditEvent.event_type,
+            AuditEvent.category,
+            User.id,
+            User.type,
+            User.username,
+            User.display_name,
+        )
     ).all()
     by_bot: dict[str, list[Any]] = {}
     for row in rows:
@@ -268,25 +277,26 @@ def since_last_time(actor: Actor) -> list[BotActivity]:
 
 
 def _activity(rows: Sequence[Any]) -> BotActivity:
-    counts = dict.fromkeys((words for _, words, _, _ in ACTIONS), 0)
-    for row in rows:
-        counts[_action(row.event_type)] += row.many
-    actions = [
-        BotAction(words if counts[words] != 1 else once, counts[words], query)
-        for once, words, query, _ in ACTIONS
-        if counts[words]
-    ]
+    actions = []
+    for action in ACTIONS:
+        once, words, _ = action
+        counted = [row for row in rows if _action(row.event_type) == action]
+        many = sum(row.many for row in counted)
+        if many:
+            event_types = tuple(sorted(row.event_type for row in counted))
+            shown = once if many == 1 else words
+            actions.append(BotAction(shown, many, event_types, counted[0].category))
     first = rows[0]
     return BotActivity(
         user_summary(first.id, first.type, first.username, first.display_name), actions
     )
 
 
-def _action(event_type: str) -> str:
+def _action(event_type: str) -> tuple[str, str, tuple[str, ...]]:
     return next(
-        words
-        for _, words, _, kinds in ACTIONS
-        if event_type.startswith(kinds) or event_type.endswith(kinds)
+        action
+        for action in ACTIONS
+        if event_type.startswith(action[2]) or event_type.endswith(action[2])
     )
 
 

@@ -1,5 +1,6 @@
 """Home: who waits for a person, what bots did since the last visit, and links to the rest."""
 
+import json
 import re
 
 import pytest
@@ -318,6 +319,32 @@ def test_what_bots_made_is_no_change(ada, cast, ticket):
     cast.smith.patch(f"/tickets/{ticket['id']}", {"assignee_user_id": cast.smith.user_id})
     cast.smith.delete(f"/tickets/{made['id']}")
     assert "Smith · 1 assigned · 2 created · 1 deleted" in text_of(ada.get(HERE))
+
+
+def test_what_bots_did_leads_to_a_list_of_just_that(ada, cast, ticket):
+    made = cast.smith.post(f"/projects/{cast.open_project}/tickets", {"title": "Found"}).json
+    cast.smith.post("/wiki/pages", {"title": "Why", "project_id": cast.open_project})
+    cast.smith.patch(f"/tickets/{ticket['id']}", {"priority": "low"})
+    say(cast.smith, ticket, "One")
+    cast.smith.delete(f"/tickets/{made['id']}")
+    cast.scout.patch(f"/tickets/{ticket['id']}", {"priority": "high"})
+    page = ada.get(HERE)
+    for words, chosen, shown in (
+        ("2 created", "2 types of events", {"ticket.created", "wiki.created"}),
+        ("1 deleted", "Tickets: deleted", {"ticket.deleted"}),
+        ("1 changed", "Tickets: updated", {"ticket.updated"}),
+        ("1 comment", "Comments: created", {"comment.created"}),
+        (
+            "1 denied",
+            "Logins and tokens: bot write attempt in read mode",
+            {"auth.bot.write_attempt_in_read_mode"},
+        ),
+    ):
+        address = re.search(rf'href="([^"]+)">{words}</a>', page.text)[1].replace("&amp;", "&")
+        assert f"Event: {chosen} Any event" in text_of(ada.get(address))
+        rows = ada.get(address.replace("/audit", "/audit/export")).text.splitlines()
+        assert len(rows) == int(words[0]), words
+        assert {json.loads(row)["event_type"] for row in rows} == shown
 
 
 def test_watched_tickets_pages_and_projects_lead_on(ada, cast, ticket):

@@ -130,14 +130,22 @@ def _menus(filters: Mapping[str, str]) -> list[Menu]:
     return [
         time_menu(PATH, filters),
         menu(PATH, filters, "actor", messages.WHO, messages.ANYONE, people),
-        menu(PATH, filters, "event_type", messages.EVENT, messages.ANY_EVENT, _event_options()),
+        menu(
+            PATH, filters, "event_type", messages.EVENT, messages.ANY_EVENT, _event_options(filters)
+        ),
         menu(PATH, filters, "category", messages.AREA, messages.ANY_AREA, CATEGORIES),
         menu(PATH, filters, "project", messages.PROJECT, messages.ANY_PROJECT, projects),
     ]
 
 
-def _event_options() -> Iterator[tuple[str, str, str]]:
-    """All event types by subject; the first option of each is the whole subject."""
+def _event_options(filters: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    """All event types by subject; the first option of each is the whole subject.
+
+    Several types, to which My work leads, are an option while they are chosen.
+    """
+    chosen = filters.get("event_type", "")
+    if "," in chosen:
+        yield chosen, messages.several_event_types(chosen.count(",") + 1), chosen.replace(",", ", ")
     for domain, subject in SUBJECTS.items():
         yield f"{domain}.*", messages.all_events(subject), f"{domain}.*"
         for name in EVENTS:
@@ -198,7 +206,11 @@ def _arguments(filters: dict[str, str]) -> dict[str, Any]:
     arguments: dict[str, Any] = {"since": since(filters)}
     event_type = filters.get("event_type")
     if event_type is not None:
-        arguments["event_types"] = [name for name in EVENTS if _is_of_type(name, event_type)]
+        arguments["event_types"] = [
+            name
+            for name in EVENTS
+            if any(_is_of_type(name, pattern) for pattern in event_type.split(","))
+        ]
     if filters.get("category") in set(Category):
         arguments["category"] = filters["category"]
     if "actor" in filters:
