@@ -197,3 +197,15 @@ def test_the_menu_of_many_labels_fits_a_phone(phone, wide, seeded):
     assert picks.evaluate_all("all => all.filter(one => one.scrollHeight > one.clientHeight)") == []
     for label in made:
         seeded.call("DELETE", f"{labels}/{label}")
+
+
+def test_a_ticket_of_mine_takes_one_line(phone_visitor, seeded):
+    seeded.ticket("Short", assignee_user_id=seeded.ids["ada"])
+    phone_visitor.page.set_viewport_size({"width": 360, "height": 780})
+    phone_visitor.go("/")
+    row = phone_visitor.page.locator(".ticket-row", has_text="Short")
+    middles = row.evaluate(
+        "row => [...row.children].map(one => one.getBoundingClientRect())"
+        ".filter(one => one.height).map(one => one.top + one.height / 2)"
+    )
+    assert max(middles) - min(middles) < 6
