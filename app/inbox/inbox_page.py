@@ -32,8 +32,10 @@ from app.search.snippets import without_markdown
 from app.tickets import comments, listing, service
 from app.tickets.models import Ticket
 from app.tickets.pages import feed
+from app.tickets.pages.blueprint import in_page_words
 from app.tickets.read import WITHOUT_BODY
 from app.tickets.stream_queries import names_of
+from app.web.forms import sentence
 from app.web.guard import actor, write
 from app.web.render import go, html, is_htmx, page, render
 from app.web.texts import laid_out
@@ -316,7 +318,8 @@ def reply(reference: str) -> Response:
     event_id = request.form.get("event_id", "")
 
     def work(present: Actor) -> None:
-        comments.create_comment(present, reference, body=body)
+        with in_page_words():
+            comments.create_comment(present, reference, body=body)
         if event_id:
             verbs.mark_ticket_read(present, reference, event_id)
 
@@ -369,7 +372,7 @@ def decide_sign_off(reference: str) -> Response:
 def _reason(reference: str, error: DomainError) -> str:
     details = error.details or {}
     if details.get("reason") != "assignee_mismatch":
-        return error.message
+        return sentence(error.message)
     holder = details["assignee"]
     now = messages.assigned_to(holder["display_name"]) if holder else messages.UNASSIGNED
     return messages.cannot_hand_back(reference, now)

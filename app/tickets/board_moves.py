@@ -73,7 +73,11 @@ def move_card(
         service.update_ticket(actor, ticket, **changed, **beside)
     if to.place != before.place:
         state_id = _first_of(ticket.project_id, to.place) if by_category else to.place
-        service.transition_ticket(actor, ticket, state_id=state_id)
+        try:
+            service.transition_ticket(actor, ticket, state_id=state_id)
+        except InvalidField as error:
+            # Only pages call this, and they show states that existed.
+            raise InvalidField("state_id", "not_found", messages.STATE_DELETED) from error
     return MovedCard(before, is_moved=True, back=back)
 
 

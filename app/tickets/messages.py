@@ -35,6 +35,7 @@ def no_state_of(category: str) -> str:
     return f"This project has no {category} state."
 
 
+STATE_DELETED = "This state was deleted. Select another one."
 PRIORITY_NOT_FOUND = "Priority not found."
 DATE_NOT_UNDERSTOOD = "Use a date such as fri, in 2 weeks or 2026-12-01."
 NOT_IN_LOG = "The audit log has no record of the ticket at this time."

@@ -229,13 +229,13 @@ def explain(form: Form, error: DomainError) -> bool:
         for problem in error.errors:
             form.refuse(str(problem["loc"][-1]), problem["msg"])
     elif isinstance(error, InvalidField | Conflict):
-        form.refuse(str(details.get("field", "")), _sentence(error.message))
+        form.refuse(str(details.get("field", "")), sentence(error.message))
     else:
         return False
     return True
 
 
-def _sentence(message: str) -> str:
+def sentence(message: str) -> str:
     """A message that begins with the label of its field instead of the field's name."""
     text = message.replace("_user_id", "").replace("_", " ", 1)
     return text[:1].upper() + text[1:]

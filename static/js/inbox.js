@@ -11,6 +11,8 @@ function watchInbox() {
   const list = marked("inbox");
   if (!list) return;
   list.addEventListener("keydown", (event) => {
+    const open = event.key === "Escape" && event.target.closest("details:has(> [data-reply])[open]");
+    if (open) return leave(event, open);
     const mark = MARKS[event.key];
     if ((!mark && event.key !== "r") || isTaken(event) || !singleKeys()) return;
     const row = rowOf(event);
@@ -40,6 +42,14 @@ function reply(details) {
   if (!details) return;
   details.open = true;
   details.querySelector("textarea").focus();
+}
+
+/** The text stays in the form, for when it is opened again. */
+function leave(event, details) {
+  // Escape closes one thing at a time.
+  event.stopPropagation();
+  details.open = false;
+  details.querySelector("summary").focus();
 }
 
 const rowOf = (event) => event.target.closest("li:has([data-mark])");

@@ -4,6 +4,7 @@ from contextlib import suppress
 
 from playwright.sync_api import Error, expect
 
+from tests.browser.test_session import DRAFTS
 from tests.support.serving import until
 
 
@@ -125,6 +126,28 @@ def test_a_mention_is_replied_to_in_the_inbox(wide, seeded):
     row.get_by_role("button", name="Send").click()
     expect(row).to_have_count(0)
     assert answers(seeded, by_mouse)[-1] == "By mouse"
+
+
+def test_escape_leaves_a_reply_that_goes_on_in_my_work(wide, seeded):
+    reference = ask_ada(seeded, "A question to come back to")
+    wide.go("/inbox")
+    row = wide.page.locator(f"#news-{reference}")
+    area = row.get_by_label(f"Reply on {reference}")
+    wide.page.locator(f"#open-{reference}").focus()
+    wide.press("r")
+    wide.page.keyboard.type("Half an answer")
+    wide.press("Escape")
+    expect(area).to_be_hidden()
+    expect(row.locator("summary")).to_be_focused()
+    wide.press("r")
+    expect(area).to_have_value("Half an answer")
+    wide.page.wait_for_function(f"() => {DRAFTS}.length")
+    wide.go("/")
+    need = wide.page.locator(f"#need-{reference}")
+    expect(need.get_by_label(f"Reply on {reference}")).to_have_value("Half an answer")
+    need.get_by_role("button", name="Reply").click()
+    expect(need).to_have_count(0)
+    assert wide.page.evaluate(DRAFTS) == []
 
 
 def test_muting_by_a_click(wide, seeded):

@@ -115,3 +115,28 @@ def test_a_choice_made_from_an_old_sheet_is_refused(ada, cast, make):
     assert ada.post("/tickets/OPEN-1/pick/priority", value="high", seen="medium").status_code == 422
     refused = ada.post("/tickets/OPEN-1/pick/priority", htmx=True, value="mauve")
     assert refused.status_code == 422
+
+
+def test_a_move_into_a_state_that_was_deleted_is_refused_in_words(ada, cast, make, states):
+    made = make("Left where it is")
+    state = states["In review"]
+    given = {"from_state_id": states["Backlog"], "state_id": state}
+    address = f"/projects/{cast.open_project}/workflow-states/{state}"
+    assert cast.ada.delete(address).status_code == 204
+    said = "This state was deleted. Select another one."
+    refused = [
+        ada.post("/tickets/OPEN-1/move", htmx=True, **given),
+        ada.post("/tickets/OPEN-1/move", **given),
+        ada.post("/tickets/OPEN-1/fields/state", htmx=True, value=state),
+        ada.post("/tickets/OPEN-1/comments", htmx=True, body="Done", state_id=state),
+    ]
+    for answer in refused:
+        assert answer.status_code == 422
+        assert said in answer.text
+        assert "tate_id" not in answer.text.replace('name="state_id"', "")
+    sent = {"id": made["id"], "action": "change", "place": state}
+    bulk = ada.post("/tickets/bulk", htmx=True, project="OPEN", **sent)
+    assert f"({said.rstrip('.')})" in bulk.text
+    # Clients of REST read the name of their field.
+    told = cast.ada.post("/tickets/OPEN-1/transition", {"state_id": state}).json["error"]
+    assert told["message"] == "state_id must be a state of this project."

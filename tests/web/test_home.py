@@ -113,6 +113,8 @@ def test_a_reply_that_is_refused_is_kept(ada, cast, ticket):
     refused = ada.post(f"/tickets/{reference}/reply", body=" ")
     assert refused.status_code == 422
     assert refused.text.count('role="alert"') == 1
+    assert "Write a comment first." in refused.text
+    assert "must not be blank" not in refused.text
     cast.smith.delete(f"/tickets/{ticket['id']}")
     for gone, status in ((reference, 410), ("OPEN-99", 404)):
         refused = ada.post(f"/tickets/{gone}/reply", body="The <second>.")

@@ -1,6 +1,7 @@
 """The blueprint of the ticket pages, and helpers that several of them share."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from flask import Blueprint, Response
@@ -11,6 +12,7 @@ from app.database.session import AnyRow
 from app.projects import service as projects
 from app.tickets import loaders, trees
 from app.tickets.fields import FIELDS
+from app.tickets.messages import STATE_DELETED
 from app.tickets.page_queries import TicketPageData
 from app.tickets.pages import messages
 from app.web.filters import number
@@ -61,6 +63,27 @@ def _name(user: AnyRow) -> str:
         return messages.named(user.display_name, messages.DEACTIVATED)
     is_bot = user.type == "bot"
     return messages.named(user.display_name, "bot") if is_bot else user.display_name
+
+
+# What pages say where the message of REST names a field, by field and reason.
+_PAGE_WORDS = {
+    ("body", "blank"): messages.WRITE_A_COMMENT,
+    ("comment", "blank"): messages.WRITE_A_COMMENT,
+    ("state_id", "not_found"): STATE_DELETED,
+}
+
+
+@contextmanager
+def in_page_words() -> Iterator[None]:
+    """Refusals of a comment or a state in the words of pages."""
+    try:
+        yield
+    except InvalidField as error:
+        details = error.details or {}
+        words = _PAGE_WORDS.get((details["field"], details["reason"]))
+        if words is None:
+            raise
+        raise InvalidField(details["field"], details["reason"], words) from error
 
 
 def open_below_text(ticket_ids: Collection[str]) -> str:

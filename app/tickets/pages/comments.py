@@ -14,7 +14,7 @@ from app.tickets import comments, loaders, page_queries, service, stream_queries
 from app.tickets.models import Comment
 from app.tickets.page_queries import TicketPageData
 from app.tickets.pages import show, stream
-from app.tickets.pages.blueprint import open_below_text, pages, ticket_page
+from app.tickets.pages.blueprint import in_page_words, open_below_text, pages, ticket_page
 from app.tickets.pages.stream import Said, lay_out
 from app.tickets.schemas import CommentCreate, CommentPatch
 from app.web.forms import Form, create, load_form, submit
@@ -29,12 +29,13 @@ def add_comment(reference: str) -> Response:
     state_id = request.form.get("state_id")
 
     def work(present: Actor) -> str:
-        if state_id:
-            service.transition_ticket(
-                present, reference, state_id=state_id, comment=form.data["body"]
-            )
-        else:
-            comments.create_comment(present, reference, body=form.data["body"])
+        with in_page_words():
+            if state_id:
+                service.transition_ticket(
+                    present, reference, state_id=state_id, comment=form.data["body"]
+                )
+            else:
+                comments.create_comment(present, reference, body=form.data["body"])
         return f"/tickets/{reference}"
 
     target = create(form, work)
@@ -167,7 +168,12 @@ def edit_comment(comment_id: str) -> Response:
 @pages.post("/comments/<comment_id>/edit")
 def save_comment(comment_id: str) -> Response:
     form = load_form(CommentPatch, keep_empty=True)
-    if submit(form, lambda present: comments.update_comment(present, comment_id, **form.data)):
+
+    def work(present: Actor) -> None:
+        with in_page_words():
+            comments.update_comment(present, comment_id, **form.data)
+
+    if submit(form, work):
         return show_comment(comment_id)
     return _editor(comment_id, form)
 

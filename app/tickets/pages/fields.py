@@ -32,6 +32,7 @@ from app.tickets.pages.blueprint import (
     FIELD_LABELS,
     assignable,
     id_of_number,
+    in_page_words,
     open_below_text,
     pages,
     ticket_page,
@@ -343,7 +344,8 @@ def _save(present: Actor, reference: str, name: str, form: Form) -> None:
     value = normalize_newlines(form.value("value"))
     if name == "state":
         data = load(Transition, {field.name: value}, "body")
-        service.transition_ticket(present, reference, **data)
+        with in_page_words():
+            service.transition_ticket(present, reference, **data)
         return
     if name == "labels":
         change = form.data["label_ids"]

@@ -47,6 +47,9 @@ BY_LAST_UPDATE = "By last update"
 
 
 # Pages of a ticket
+WRITE_A_COMMENT = "Write a comment first."
+
+
 def ticket_not_found(number: str) -> str:
     return f"Ticket {number} not found."
 
