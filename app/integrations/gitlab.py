@@ -9,13 +9,13 @@ PASSING = frozenset({"success", "skipped"})
 FAILING = frozenset({"failed", "canceled"})
 
 
-def read(event: str, content: Payload) -> Iterator[News]:
-    """The news of an event; ``event``, from the header, counts only without ``object_kind``."""
+def read(_event: str, content: Payload) -> Iterator[News]:
+    """The news of an event. Its header has a title, such as Push Hook; the payload has its kind."""
     number = content.number("project.id", "project_id")
     if number is None:
         return
     repository = str(number)
-    kind = content.body("object_kind") or event
+    kind = content.body("object_kind")
     if kind == "push":
         home = content.address("project.web_url")
         author = content.line("user_username", "user_name")
