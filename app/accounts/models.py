@@ -247,7 +247,7 @@ class LoginBucket(Base):
     __table_args__ = (Index(None, "updated_at"),)
 
     key_hash: Mapped[str] = mapped_column(short_text(64), primary_key=True)
-    # At most five [milliseconds, attempt id] pairs, oldest first.
+    # At most five [milliseconds, attempt id] pairs, 20 of an IPv6 /48, oldest first.
     hits: Mapped[list[list[int | str]]] = mapped_column(JSON)
     updated_at: Mapped[int] = mapped_column(Moment)
     # When auth.login.rate_limited was last written for this window.

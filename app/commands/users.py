@@ -209,7 +209,10 @@ def show(username: str | None, address: str | None) -> None:
 
 
 def _is_full(hits: int) -> bool:
-    """Whether a row's limit is reached; rows lack their kind, but only a /48 exceeds LIMIT hits."""
+    """Whether a row's limit is reached. Rows lack their kind, but only a /48 exceeds LIMIT hits.
+
+    A /48 with exactly LIMIT hits cannot be told from a full address, and counts as full.
+    """
     return hits == LIMIT or hits >= SITE_LIMIT
 
 
