@@ -88,15 +88,15 @@ def test_a_bot_has_so_many_places_and_leaving_frees_one(settings, tmp_path):
             made = call()
             return not answered([made], 1) and made
 
-        waiting = all_but_one_refused([call() for _ in range(MAX_WAITING_PER_BOT + 1)])
+        waiting = all_but_one_wait([call() for _ in range(MAX_WAITING_PER_BOT + 1)])
         for one in waiting[:2]:
             one.close()
         waiting[:2] = [until(place), until(place)]
         # All places are taken again.
-        all_but_one_refused([*waiting, call()])
+        all_but_one_wait([*waiting, call()])
 
 
-def all_but_one_refused(calls):
+def all_but_one_wait(calls):
     """Return the waiting calls; exactly one, whichever it is, is refused as one too many."""
     (refused,) = until(lambda: answered(calls, 0.1))
     assert result(refused)["waited"] is False

@@ -58,8 +58,8 @@ def test_an_event_is_undone_from_the_audit_log_and_says_so(ada, cast):
     assert 'badge">undone' in shown
     assert f'action="{page}/undo"' not in shown
     # An event that cannot be undone has no undo button.
-    (login, *_) = cast.ada.get("/audit?event_type=project.created").json["data"]
-    assert "/undo" not in ada.get(f"/audit/events/{login['id']}").text
+    (made, *_) = cast.ada.get("/audit?event_type=project.created").json["data"]
+    assert "/undo" not in ada.get(f"/audit/events/{made['id']}").text
 
 
 def event_of(cast, kind):
