@@ -6,7 +6,7 @@ from flask import Response, current_app, g, redirect, request
 
 from app.core.errors import DomainError
 from app.web import messages
-from app.web.guard import find_reader, login_address
+from app.web.guard import find_reader, login_address, safe_next
 from app.web.render import html, is_htmx, page
 
 
@@ -50,6 +50,8 @@ WORDS = {
 
 # Cookies of another host mean nothing here, and without a database the reader is unknown.
 NOT_OURS = frozenset({421, 500, 503})
+# The form that was refused may be filled in again, with what the page shows now.
+IS_WORTH_ANOTHER_TRY = frozenset({409, 422})
 
 
 def show_error(error: DomainError) -> Response:
@@ -61,6 +63,7 @@ def show_error(error: DomainError) -> Response:
         return _finish(error, _toast(error, words))
     if error.status not in NOT_OURS:
         find_reader()
+    href, action = _link_on(error, words)
     return _finish(
         error,
         page(
@@ -69,11 +72,19 @@ def show_error(error: DomainError) -> Response:
             is_missing=error.status == 404,
             heading=words.heading,
             text=_text(error, words),
-            href=words.href if request.path != words.href else "/",
-            action=words.action,
+            href=href,
+            action=action,
             request_id=g.get("request_id") if error.status >= 500 else None,
         ),
     )
+
+
+def _link_on(error: DomainError, words: Words) -> tuple[str, str]:
+    """The address and the text of the link: back to the form that was refused, if it is known."""
+    host, _, path = (request.referrer or "").partition("://")[2].partition("/")
+    if error.status in IS_WORTH_ANOTHER_TRY and host == request.host:
+        return safe_next(f"/{path}"), messages.GO_BACK
+    return words.href if request.path != words.href else "/", words.action
 
 
 def _text(error: DomainError, words: Words) -> str:

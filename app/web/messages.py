@@ -2,6 +2,7 @@
 
 # Pages instead of those that were asked for
 GO_TO_MY_WORK = "Go to My work"
+GO_BACK = "Go back to the page"
 NO_PERMISSION = "You do not have permission"
 PAGE_NOT_FOUND = "Page not found"
 LINK_MAY_BE_WRONG = "The link may be wrong, or the page may have been moved or deleted."

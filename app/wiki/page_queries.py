@@ -13,6 +13,7 @@ from sqlalchemy.orm import aliased
 
 from app.accounts.builders import UserSummary
 from app.accounts.models import User
+from app.audit.models import AuditEvent
 from app.core.actor import Access, Actor, operation
 from app.core.errors import NotFound
 from app.core.ids import as_uuid
@@ -171,6 +172,20 @@ def _revision(row: AnyRow) -> dict[str, Any]:
         "created_at": row.created_at,
         "author": user_of(row),
     }
+
+
+@operation(Access.HUMAN)
+def deleted_by(actor: Actor, page_id: str) -> UserSummary | None:
+    """Who deleted a page last; None if it was the application."""
+    statement = (
+        select(*USER_COLUMNS)
+        .join(AuditEvent, AuditEvent.actor_user_id == User.id)
+        .where(AuditEvent.target_id == page_id, AuditEvent.event_type == "wiki.deleted")
+        .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
+        .limit(1)
+    )
+    row = session.execute(statement).first()
+    return user_of(row) if row else None
 
 
 @operation(Access.READ)

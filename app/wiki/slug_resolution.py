@@ -54,6 +54,16 @@ class ResolvedPage:
     elsewhere: list[dict[str, Any]]
 
 
+@dataclass(frozen=True, slots=True)
+class DeletedPage:
+    """What a deleted page leaves behind in its place."""
+
+    id: str
+    slug: str
+    title: str
+    deleted_at: int
+
+
 @lru_cache
 def _same_slug(by_id: bool, fenced: bool) -> Prepared:
     """Pages of an id or slug: those of the requested scope first, live ones before deleted."""
@@ -110,6 +120,15 @@ class SlugMatches:
     def within(self, project_id: str | None) -> ResolvedPage:
         """The live page in exactly this scope; raises NotFound or Gone."""
         return self._resolved(live_in_scope(self.rows, project_id, self.reference))
+
+    def deleted_last(self, project_id: str | None) -> DeletedPage | None:
+        """Of the deleted pages in exactly this scope, the one deleted last."""
+        deleted = [
+            DeletedPage(row.id, row.slug, row.title, row.deleted_at)
+            for row in self.rows
+            if row.project_id == project_id and row.deleted_at is not None
+        ]
+        return max(deleted, key=lambda page: (page.deleted_at, page.id), default=None)
 
     def summaries(self) -> list[dict[str, Any]]:
         """All live pages of the slug, with the keys and names of their projects."""

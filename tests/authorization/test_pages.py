@@ -116,8 +116,8 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
     """),
     "page": (ON_TICKET, """
         wiki_pages.confirm_delete wiki_pages.delete wiki_pages.diff wiki_pages.edit
-        wiki_pages.history wiki_pages.restore wiki_pages.revision wiki_pages.save wiki_pages.saved
-        wiki_pages.show files_pages.of_page files_pages.add_to_page
+        wiki_pages.history wiki_pages.restore wiki_pages.restore_page wiki_pages.revision
+        wiki_pages.save wiki_pages.saved wiki_pages.show files_pages.of_page files_pages.add_to_page
     """),
     "file": (ON_TICKET, """
         files_pages.download files_pages.thumbnail files_pages.confirm_delete files_pages.delete
@@ -196,6 +196,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "GET wiki_pages.edit": {"deleted": "ok", "missing": "ok"},
     # An open editor learns that its page was deleted.
     "GET wiki_pages.saved": {"deleted": "ok"},
+    "POST wiki_pages.restore_page": {"deleted": "ok"},
 }
 
 

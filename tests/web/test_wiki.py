@@ -105,6 +105,26 @@ def test_a_deleted_page_says_so_and_can_be_begun_anew(ada, cast, guide):
     assert ada.get(made.location).status_code == 200
 
 
+def test_a_deleted_page_is_restored_from_its_place(ada, cast, guide):
+    cast.bo.delete(f"/wiki/pages/{guide['id']}")
+    gone = ada.get(f"{WIKI}/set-up").text
+    assert re.search(r"Bo\s+deleted “Setting up”", gone)
+    address = re.search(r'action="([^"]*/restore)"', gone).group(1)
+    # The second one finds the page restored.
+    for _ in range(2):
+        assert ada.post(address).location == f"{WIKI}/set-up"
+    assert cast.ada.get(f"/wiki/pages/{guide['id']}").json["title"] == "Setting up"
+    assert ada.post(f"{WIKI}/{guide['id'][:-4]}0000/restore").status_code == 404
+
+
+def test_a_page_is_not_restored_over_another_one(ada, cast, guide):
+    cast.bo.delete(f"/wiki/pages/{guide['id']}")
+    ada.post(f"{WIKI}/new", title="Anew", slug="set-up", body="New text")
+    refused = ada.post(f"{WIKI}/{guide['id']}/restore")
+    assert refused.status_code == 409
+    assert "Another page has the slug set-up." in refused.text
+
+
 def test_deleting_says_how_many_links_break(ada, cast, guide):
     for title in ("One", "Two"):
         cast.ada.post(
@@ -117,7 +137,14 @@ def test_deleting_says_how_many_links_break(ada, cast, guide):
 def test_a_page_that_changed_meanwhile_is_not_deleted(ada, cast, guide):
     etag = field(ada.get(f"{WIKI}/set-up/delete").text, "etag")
     cast.bo.patch(f"/wiki/pages/{guide['id']}", {"body": "Changed"})
-    assert ada.post(f"{WIKI}/set-up/delete", etag=etag).status_code == 409
+    origin = {"Referer": f"http://localhost{WIKI}/set-up?view=a"}
+    refused = ada.post(f"{WIKI}/set-up/delete", etag=etag, headers=origin)
+    assert refused.status_code == 409
+    assert f'href="{WIKI}/set-up?view=a">Go back to the page</a>' in refused.text
+    for elsewhere in ("https://example.org/", "http://localhost//example.org", "x", "http://[", ""):
+        refused = ada.post(f"{WIKI}/set-up/delete", etag=etag, headers={"Referer": elsewhere})
+        assert refused.status_code == 409
+        assert re.search(r'class="button primary" href="/">Go', refused.text)
     assert ada.get(f"{WIKI}/set-up").status_code == 200
 
 

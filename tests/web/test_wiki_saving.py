@@ -57,6 +57,11 @@ def test_saving_without_a_change_makes_no_revision(ada, cast):
     assert body_of(cast, made) == "a\r\nb\r\n"
 
 
+def typed(text, name):
+    """The text in a visible field."""
+    return re.search(rf'name="{name}" type="text" value="([^"]*)"', text).group(1)
+
+
 def test_a_lone_carriage_return_is_no_change_of_a_page(ada, cast):
     made = cast.ada.post("/wiki/pages", {"title": "Old Mac", "body": "a\rb"}).json
     form = ada.get("/wiki/old-mac/edit").text
@@ -100,6 +105,45 @@ def test_two_changes_at_once_lose_nothing(ada, cast, guide):
     )
     assert saved.status_code == 303
     assert body_of(cast, guide) == both
+
+
+def test_a_form_sent_twice_is_saved_once(ada, cast, guide):
+    form = ada.get(f"{WIKI}/set-up/edit").text
+    sent = {"etag": field(form, "etag"), "base": field(form, "base"), "title": "Setting up"}
+    for _ in range(2):
+        answer = ada.post(f"{WIKI}/set-up/edit", body="All new\r\ntext", **sent)
+        assert (answer.status_code, answer.location) == (303, f"{WIKI}/set-up")
+    assert cast.ada.get(f"/wiki/pages/{guide['id']}").json["revision_number"] == 4
+    # A third one with another text offers just that.
+    answer = ada.post(f"{WIKI}/set-up/edit", body="Other text", **sent)
+    assert area(answer.text, "mine").strip() == "Other text"
+
+
+def test_a_title_that_two_people_changed_is_said(ada, cast, guide):
+    form = ada.get(f"{WIKI}/set-up/edit").text
+    sent = {"etag": field(form, "etag"), "base": field(form, "base"), "body": area(form, "body")}
+    cast.bo.patch(f"/wiki/pages/{guide['id']}", {"title": "Bo’s title"})
+    answer = ada.post(f"{WIKI}/set-up/edit", title="Ada’s title", **sent)
+    assert answer.status_code == 409
+    assert "You both changed the title. Bo changed it to “Bo’s title”." in answer.text
+    assert "<ins>Bo’s title</ins>" in answer.text
+    assert "Your changes don’t overlap" not in answer.text
+    assert typed(answer.text, "title") == "Ada’s title"
+
+
+@pytest.mark.parametrize("take", [{}, {"take": "mine", "mine": "Long text", "my_title": "Mine"}])
+def test_a_page_that_was_deleted_meanwhile_loses_no_text(ada, cast, guide, take):
+    form = ada.get(f"{WIKI}/set-up/edit").text
+    sent = {"etag": field(form, "etag"), "title": "Mine", "body": "Long text", **take}
+    cast.bo.delete(f"/wiki/pages/{guide['id']}")
+    answer = ada.post(f"{WIKI}/set-up/edit", **sent)
+    assert answer.status_code == 410
+    assert "This page was deleted while you edited it" in answer.text
+    assert area(answer.text, "body").strip() == "Long text"
+    again = {name: typed(answer.text, name) for name in ("title", "slug")}
+    assert again == {"title": "Mine", "slug": "set-up"}
+    made = ada.post(f"{WIKI}/new", body="Long text", **again)
+    assert made.location == f"{WIKI}/set-up"
 
 
 def test_one_s_own_text_can_be_taken(ada, cast, guide):

@@ -35,7 +35,7 @@ from app.wiki.pages.blueprint import (
     similar_pages,
 )
 from app.wiki.schemas import WikiPageCreate, WikiPagePatch
-from app.wiki.slug_resolution import ResolvedPage, SeenPage, resolve_slug
+from app.wiki.slug_resolution import DeletedPage, ResolvedPage, SeenPage, resolve_slug
 
 MAX_TYPED_LENGTH = 100
 TICKET = "ticket:"
@@ -53,14 +53,20 @@ def new(key: str | None = None) -> Response:
     return _new(scope, form)
 
 
-def _new(scope: WikiScope, form: Form, similar: Sequence[dict[str, str]] = ()) -> Response:
+def _new(
+    scope: WikiScope,
+    form: Form,
+    similar: Sequence[dict[str, str]] = (),
+    deleted: DeletedPage | None = None,
+) -> Response:
     return scope_page(
         "wiki/new.html",
         scope,
         form=form,
         near=similar,
+        deleted=deleted,
         preview=_preview(scope, form.value("body")),
-        status=422 if form.errors else 200,
+        status=410 if deleted else 422 if form.errors else 200,
     )
 
 
@@ -116,21 +122,35 @@ def _editor(scope: WikiScope, page: SeenPage, form: Form) -> Response:
 def save(reference: str, key: str | None = None) -> Response:
     """Save a new revision, unless the page changed after this editor was opened."""
     with reading():
-        scope, page = scope_and_page(key, reference)
+        scope = scope_of(key)
+    try:
+        return _save(scope, reference)
+    except Gone:
+        with reading():
+            deleted = resolve_slug(actor(), reference, key).deleted_last(scope.id)
+        if deleted is None:
+            raise
+        return _recreate(scope, deleted, _edit_form(None))
+
+
+def _save(scope: WikiScope, reference: str) -> Response:
+    with reading():
+        page = page_of(scope, reference)
         chosen = _chosen(page) if "merged_from" in request.form else None
     form = _edit_form(chosen)
     if request.form.get("take") == "edit":
         return _editor(scope, page, form)
-    if form.data.get("body") == text.normalize_newlines(page.body):
+    changes = dict(form.data)
+    if changes.get("body") == text.normalize_newlines(page.body):
         # Browsers unify line breaks; that alone is not a change of the text.
-        del form.data["body"]
+        del changes["body"]
     conflicts: list[Conflict] = []
 
     def work(present: Actor) -> None:
         conflicts.clear()
         try:
             service.update_page(
-                present, page.id, if_match=request.form.get("etag", page.etag), **form.data
+                present, page.id, if_match=request.form.get("etag", page.etag), **changes
             )
         except Conflict as error:
             if (error.details or {}).get("reason") == "etag_mismatch":
@@ -140,6 +160,14 @@ def save(reference: str, key: str | None = None) -> Response:
     if submit(form, work):
         return go(scope.address(page))
     return _conflict(reference, scope, form) if conflicts else _editor(scope, page, form)
+
+
+def _recreate(scope: WikiScope, deleted: DeletedPage, form: Form) -> Response:
+    """Show the submitted text in the form for a new page in the place of the deleted one."""
+    form.raw.setlist("slug", [deleted.slug])
+    if "body" in form.data:
+        form.raw.setlist("body", [form.data["body"]])
+    return _new(scope, form, deleted=deleted)
 
 
 def _chosen(page: SeenPage) -> str:
@@ -173,6 +201,9 @@ def _conflict(reference: str, scope: WikiScope, form: Form) -> Response:
         theirs, base = _versions(page, request.form.get("base", ""))
         mine = form.data.get("body", base["body"])
         my_title = form.data.get("title", base["title"])
+        if (text.normalize_newlines(theirs["body"]), theirs["title"]) == (mine, my_title):
+            # The same form was sent twice, or both wrote the same.
+            return go(scope.address(page))
         merged = merge(base["body"], mine, theirs["body"])
     return scope_page(
         "wiki/conflict.html",
@@ -184,6 +215,7 @@ def _conflict(reference: str, scope: WikiScope, form: Form) -> Response:
         my_title=my_title,
         merged=merged,
         merged_title=theirs["title"] if my_title == base["title"] else my_title,
+        has_two_titles=len({base["title"], theirs["title"], my_title}) == 3,
         summary=form.value("summary"),
         changed=compare(base["body"], theirs["body"]),
         differs=compare(theirs["body"], mine),
@@ -241,6 +273,23 @@ def delete(reference: str, key: str | None = None) -> Response:
         scope, page = scope_and_page(key, reference)
     write(lambda present: service.delete_page(present, page.id, if_match=request.form.get("etag")))
     return go(scope.base)
+
+
+@both("/<reference>/restore", "POST")
+def restore_page(reference: str, key: str | None = None) -> Response:
+    """Restore a deleted page and show it; raises Conflict if another page has its slug."""
+    with reading():
+        scope = scope_of(key)
+    try:
+        with reading():
+            address = scope.address(page_of(scope, reference))
+    except Gone:
+        address = write(
+            lambda present: scope.address(
+                service.restore_page(present, reference, project_id=scope.id)
+            )
+        )
+    return go(address)
 
 
 @both("/preview", "POST")

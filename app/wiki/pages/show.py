@@ -150,12 +150,14 @@ def _elsewhere(other: dict[str, str]) -> dict[str, str]:
 
 def _missing(scope: WikiScope, matches: SlugMatches, error: NotFound | Gone) -> Response:
     slug = matches.reference
+    deleted = matches.deleted_last(scope.id) if isinstance(error, Gone) else None
     return scope_page(
         "wiki/missing.html",
         scope,
         slug=slug,
-        title=title_of(slug),
-        deleted=isinstance(error, Gone),
+        title=deleted.title if deleted else title_of(slug),
+        deleted=deleted,
+        by=page_queries.deleted_by(actor(), deleted.id) if deleted else None,
         elsewhere=[_elsewhere(other) for other in matches.summaries()],
         near=similar_pages(scope, slug),
         status=error.status,
