@@ -41,4 +41,4 @@ def test_files_stay_few():
     assert len(counts.modules()) <= 547
     assert len(counts.short_files()) <= 80
     assert len(counts.core_modules()) <= 15
-    assert counts.lines() <= 80_645
+    assert counts.lines() <= 80_646

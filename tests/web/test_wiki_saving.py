@@ -131,10 +131,17 @@ def test_a_title_that_two_people_changed_is_said(ada, cast, guide):
     assert typed(answer.text, "title") == "Ada’s title"
 
 
-@pytest.mark.parametrize("take", [{}, {"take": "mine", "mine": "Long text", "my_title": "Mine"}])
+@pytest.mark.parametrize(
+    "take",
+    [
+        {"body": "Long text"},
+        {"take": "mine", "mine": "Long text", "my_title": "Mine", "body": "Merged"},
+        {"take": "merged", "mine": "Long text", "merged_from": "3", "keep-1": "mine"},
+    ],
+)
 def test_a_page_that_was_deleted_meanwhile_loses_no_text(ada, cast, guide, take):
     form = ada.get(f"{WIKI}/set-up/edit").text
-    sent = {"etag": field(form, "etag"), "title": "Mine", "body": "Long text", **take}
+    sent = {"etag": field(form, "etag"), "title": "Mine", **take}
     cast.bo.delete(f"/wiki/pages/{guide['id']}")
     answer = ada.post(f"{WIKI}/set-up/edit", **sent)
     assert answer.status_code == 410

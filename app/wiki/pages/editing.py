@@ -164,9 +164,10 @@ def _save(scope: WikiScope, reference: str) -> Response:
 
 def _recreate(scope: WikiScope, deleted: DeletedPage, form: Form) -> Response:
     """Show the submitted text in the form for a new page in the place of the deleted one."""
+    # A conflict page sends the user's text apart from the merged one.
+    body = form.data.get("body") or form.value("body") or form.value("mine")
     form.raw.setlist("slug", [deleted.slug])
-    if "body" in form.data:
-        form.raw.setlist("body", [form.data["body"]])
+    form.raw.setlist("body", [body])
     return _new(scope, form, deleted=deleted)
 
 
