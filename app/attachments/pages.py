@@ -116,7 +116,7 @@ def _add(prepare: Prepare, add: Add, reference: str) -> None:
         if FIELD not in form.files or not form.files[FIELD].name:
             raise InvalidField(FIELD, "missing", messages.SELECT_A_FILE)
         prepared = prepare(actor(), reference, form.files[FIELD])
-        write(lambda present: add(present, reference, prepared))
+        write(lambda person: add(person, reference, prepared))
 
 
 def _in_words(error: DomainError) -> str:
@@ -138,7 +138,7 @@ def confirm_delete(file_id: str) -> Response:
 def delete(file_id: str) -> Response:
     with reading():
         back = _place_of(service.get_file(actor(), file_id).file)
-    write(lambda present: service.delete_file(present, file_id))
+    write(lambda person: service.delete_file(person, file_id))
     return go(back)
 
 

@@ -318,7 +318,7 @@ def between_snapshots() -> Iterator[None]:
         reader.reset(token)
 
 
-def _measure(kind: measuring.UnitOfWork, started: float) -> None:
+def _measure(kind: measuring.UnitOfWorkKind, started: float) -> None:
     if measuring.measurements is not None:
         measuring.measurements.unit_of_work(kind, time.perf_counter() - started)
 

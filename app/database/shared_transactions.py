@@ -44,7 +44,7 @@ class _Transaction:
     is_over: threading.Event = field(default_factory=threading.Event)
     is_committed: bool = False
 
-    def can_go_on(self) -> bool:
+    def accepts_members(self) -> bool:
         """Whether another thread may join."""
         has_room = self.members < MAX_MEMBERS and time.monotonic() < self.expires
         return has_room and self.driver.in_transaction and self.connection.in_transaction()
@@ -74,7 +74,7 @@ class SharedTransactions:
 
     def __init__(self, begin: Callable[..., AbstractContextManager[Connection]]) -> None:
         self._begin = begin
-        self._guard = threading.Lock()
+        self._lock = threading.Lock()
         self._queue: deque[_Waiter] = deque()
         self._is_busy = False
 
@@ -103,13 +103,13 @@ class SharedTransactions:
 
     def _enter(self) -> _Transaction:
         waiter, deadline = _Waiter(), time.monotonic() + LOCK_SECONDS
-        with self._guard:
+        with self._lock:
             must_wait = self._is_busy
             self._is_busy = True
             if must_wait:
                 self._queue.append(waiter)
         if must_wait and not waiter.woken.wait(LOCK_SECONDS):
-            with self._guard:
+            with self._lock:
                 if waiter in self._queue:
                     self._queue.remove(waiter)
                     raise Unavailable
@@ -127,8 +127,8 @@ class SharedTransactions:
 
     def _leave(self, transaction: _Transaction) -> None:
         """Hand the transaction to the next thread, or commit it."""
-        with self._guard:
-            if self._queue and transaction.can_go_on():
+        with self._lock:
+            if self._queue and transaction.accepts_members():
                 follower = self._queue.popleft()
                 follower.received = transaction
                 follower.woken.set()
@@ -172,7 +172,7 @@ class SharedTransactions:
         self._wake_next()
 
     def _wake_next(self) -> None:
-        with self._guard:
+        with self._lock:
             self._is_busy = bool(self._queue)
             if self._queue:
                 self._queue.popleft().woken.set()

@@ -1,4 +1,4 @@
-"""Changing a versioned row: its fields and its ``updated_at`` change together.
+"""Optimistic locking: the fields of a versioned row and its ``updated_at`` change together.
 
 The ORM's UPDATE compares the version that was read. If the row has changed, it raises
 StaleDataError and the unit of work runs again, so that no update is lost.

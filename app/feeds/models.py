@@ -1,4 +1,4 @@
-"""Feeds of people."""
+"""People's subscriptions to calendar and activity feeds."""
 
 from enum import StrEnum
 

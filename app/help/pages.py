@@ -23,23 +23,23 @@ DETAILS = """\
   takes the first by rank, then age, and no two bots get the same. If nothing is ready, the result
   has `retry_after_seconds`.
 - `relations` are `[{"type": "blocks", "target": "OPS-3"}]`. Each ticket of `children` has a title
-  and, if you like, body, priority, state, assignee, labels, due_date and relations; the target
+  and, optionally, body, priority, state, assignee, labels, due_date and relations; the target
   `children[1]` is the second child. The result lists open tickets with a similar title as
   `similar`.
 - list_tickets: `priority` and `labels` take several. `sort` is created, updated, active, rank, due
   or priority. `count_by` state, type, priority, assignee or label returns numbers only, `limit` 0
   the total. `stalled` finds tickets whose bot is silent: take one over with `expected_assignee`,
   its name.
-- search and `q` find what has all words; if nothing has, what has any of them (`matched`: any).
-- get_ticket with `history` has what changed, from what to what, after `since`. get_wiki_page with
-  `revision` has an old text.
+- search and `q` match all words, or any word if nothing matches all (`matched`: any).
+- get_ticket with `history` has the changes after `since`, with old and new values. get_wiki_page
+  with `revision` has an old text.
 - Writes return `event_ids`. Give one of them as `undo` to update_ticket, update_comment or
   update_wiki_page to take your change back. delete_ticket with `restore` takes your deletion back.
 - `unread` in the result of a write: what others did on that ticket since you last read it.
 - get_self returns each of the `news` once; `since` (a time, a date or `news_cursor`) repeats them.
   With `wait` (1 to 25 seconds) it answers as soon as there are some. If it could not wait, it says
   `waited` false and `retry_after_seconds`.
-- A write of a page returns its `broken_links`.
+- Saving a page returns its `broken_links`.
 - Also understood, where only one thing can be meant: ops-17, 17 with `project`, an address that
   was copied from the browser, a page's title, todo for To do, a date for its midnight in UTC.
 - A call's `_meta` may have `traceparent`, and `usage` with `input_tokens`, `output_tokens` and
@@ -178,7 +178,7 @@ anyone who has it can act as the bot. Nothing can be read without a token.
         kind = "writes" if tool.writes else "reads"
         yield f"- {tool.name}({_signature(tool.arguments)}): {kind}. {tool.description}"
     yield """
-Arguments with * are required. Every tool takes detail, lean or full.
+Arguments with * are required. Every tool accepts detail: lean or full.
 """
     yield f"## Details\n\n{DETAILS}\n\n## Prompts\n"
     for prompt in catalog.prompts.values():

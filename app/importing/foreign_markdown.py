@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 
-# Code and links stay unchanged.
+# Code, links and anything in angle brackets stay unchanged.
 _KEPT = re.compile(
     r"(```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]+`|\[[^][\n]*\]\([^()\n]*\)|<[^<>\n]*>)", re.DOTALL
 )
-_ENDING = re.compile(r"[][\\<>`]")
+_UNSAFE_IN_LINK_TEXT = re.compile(r"[][\\<>`]")
 MAX_TITLE_LENGTH = 120
 # The most references of one issue.
 MAX_REFERENCES = 20
@@ -43,15 +43,15 @@ class LinkedText:
     named: tuple[str, ...]
 
 
-def as_link_text(title: str) -> str:
+def safe_link_text(title: str) -> str:
     """The title without characters that could end the text of a link."""
-    return " ".join(_ENDING.sub("", title).split())[:MAX_TITLE_LENGTH]
+    return " ".join(_UNSAFE_IN_LINK_TEXT.sub("", title).split())[:MAX_TITLE_LENGTH]
 
 
 def linked(
     text: str, pattern: re.Pattern[str], find: Callable[[re.Match[str]], tuple[str, str] | None]
 ) -> LinkedText:
-    """Turn all matches outside of code into links.
+    """Turn all matches into links, except in code, links and angle brackets.
 
     ``find`` returns the id and the Markdown that replaces the match, or None to keep it.
     """

@@ -349,7 +349,7 @@ class Importer:
             parent_ticket_id=parent_id,
             label_ids=[self._label(name) for name in draft.labels],
             due_date=draft.issue.due_date,
-            written_at=draft.written_at,
+            timestamps=draft.written_at,
             comments=draft.comments,
         )
         ticket = imported.ticket

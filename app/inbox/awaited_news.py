@@ -123,14 +123,14 @@ def _mentioned(
 ) -> Iterator[tuple[str, str]]:
     """Pairs of a waiting user and a ticket that has mentioned the user earlier."""
     for user_id in waiting:
-        known = mentions.known_tickets(user_id)
+        known = mentions.cached_tickets(user_id)
         for ticket_id in ticket_ids if known is None else ticket_ids & known:
             yield user_id, ticket_id
 
 
 def _named(events: list[Any], waiting: Mapping[str, Actor]) -> Iterator[str]:
     """The ids of waiting users that the comments among these events may mention."""
-    commented = [one.id for one in events if one.event_type == mentions.COMMENTED]
+    commented = [one.id for one in events if one.event_type == mentions.COMMENT_CREATED]
     for some in _in_parts(commented):
         for payload in session.scalars(select(AuditEvent.payload).where(AuditEvent.id.in_(some))):
             text = (payload.get("body") or "").casefold()

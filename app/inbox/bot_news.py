@@ -27,16 +27,16 @@ from app.inbox import messages
 from app.inbox.service import DAYS, IGNORED, concerned_by, is_news, is_shown
 from app.projects.models import Project
 from app.tickets.changes import OVERLAP_MS, TOKEN, Seen, next_token, read_token
-from app.tickets.comments import SAID, present_bodies
+from app.tickets.comments import COMMENT_TEXT_EVENTS, present_bodies
 from app.tickets.models import Ticket
 
 # News per response.
 MAX_NEWS = 20
 # Characters of a comment that are shown.
 EXCERPT_LENGTH = 300
-# Known events in a cursor; a query must read past them.
+# The most ids of already reported events in a cursor; a query must read past them.
 MAX_KNOWN_EVENTS = 64
-# At most this many events are compared one by one with events that were no news.
+# From this many new events on, the news are queried instead of comparing ids.
 MAX_COMPARED_EVENTS = 200
 CACHED_BOTS = 10_000
 CREATED = "ticket.created"
@@ -60,7 +60,7 @@ class BotNews:
     cursor: str = ""
     has_more: bool = False
     # Whether to store the bot's cursor: after news, otherwise once per STORED_EVERY_MS.
-    is_due: bool = False
+    must_store_cursor: bool = False
     # The reads of comments that are shown whole.
     seen: Sequence[Shown] = ()
 
@@ -79,9 +79,9 @@ class CheckedNews:
 # By bot id. A cache that only saves queries.
 _checked: dict[str, CheckedNews] = {}
 
-_STORED = Prepared(select(User.news_cursor).where(User.id == bindparam("user_id")))
+_READ_CURSOR = Prepared(select(User.news_cursor).where(User.id == bindparam("user_id")))
 _users = cast("Table", User.__table__)
-_STORE = Prepared(
+_SAVE_CURSOR = Prepared(
     update(_users)
     .where(_users.c.id == bindparam("user_id"))
     .values(news_cursor=bindparam("cursor"))
@@ -90,7 +90,7 @@ _STORE = Prepared(
 
 # Uses the index of ticket events. The start is a subquery, as PostgreSQL would otherwise make a
 # new plan for each start.
-_HAPPENED = Prepared(
+_RECENT_EVENT_IDS = Prepared(
     select(AuditEvent.id)
     .where(
         AuditEvent.ticket_id.is_not(None),
@@ -106,7 +106,7 @@ _HAPPENED = Prepared(
 )
 
 
-# A change of only the addresses of files in a text is not news.
+# An import that only repoints links to files is not news.
 IS_NOT_IMPORTED = AuditEvent.payload[IMPORTED].as_string().is_(None)
 
 
@@ -118,45 +118,47 @@ def news_of_bot(actor: Actor, since: str | None = None) -> BotNews:
     """
     moment = now_ms()
     if since is not None:
-        return _found(actor, _since(since), moment)
+        return _news_after(actor, _since(since), moment)
     checked = _checked.get(actor.id, CheckedNews(0, frozenset()))
     happened: frozenset[str] = frozenset()
     if checked.until:
-        rows = _HAPPENED.all(start=checked.until, user_id=actor.id)
+        rows = _RECENT_EVENT_IDS.all(start=checked.until, user_id=actor.id)
         happened = frozenset(row.id for row in rows)
         if len(rows) < MAX_COMPARED_EVENTS and happened <= checked.event_ids:
             # The next call skips events before the overlap, such as the bot's own.
-            _keep(actor, CheckedNews(moment - OVERLAP_MS, happened))
+            _cache_checked(actor, CheckedNews(moment - OVERLAP_MS, happened))
             return NOTHING
-    seen = _seen(_STORED.first(user_id=actor.id).news_cursor)
-    news = _found(actor, Seen(max(seen.start, checked.until), seen.marks), moment)
+    seen = _seen(_READ_CURSOR.first(user_id=actor.id).news_cursor)
+    news = _news_after(actor, Seen(max(seen.start, checked.until), seen.marks), moment)
     if not news.rows:
-        _keep(actor, CheckedNews(moment - OVERLAP_MS, happened))
-    is_due = bool(news.rows) or moment - OVERLAP_MS - seen.start > STORED_EVERY_MS
-    return replace(news, is_due=is_due)
+        _cache_checked(actor, CheckedNews(moment - OVERLAP_MS, happened))
+    must_store_cursor = bool(news.rows) or moment - OVERLAP_MS - seen.start > STORED_EVERY_MS
+    return replace(news, must_store_cursor=must_store_cursor)
 
 
-def _keep(actor: Actor, checked: CheckedNews) -> None:
+def _cache_checked(actor: Actor, checked: CheckedNews) -> None:
     if len(_checked) >= CACHED_BOTS:
         _checked.clear()
     _checked[actor.id] = checked
 
 
-def _found(actor: Actor, seen: Seen, moment: int) -> BotNews:
+def _news_after(actor: Actor, seen: Seen, moment: int) -> BotNews:
     seen = Seen(max(seen.start, moment - DAYS * DAY_MS), seen.marks)
     events = _events(actor, seen.start)
     fresh = [event for event in events if not seen.knows(event.id)]
     if fresh:
         shown = fresh[:MAX_NEWS]
         texts = present_bodies(
-            event.payload["comment_id"] for event in shown if event.event_type in SAID
+            event.payload["comment_id"]
+            for event in shown
+            if event.event_type in COMMENT_TEXT_EVENTS
         )
         newest_first = events[events.index(shown[-1]) :: -1]
         return BotNews(
             rows_of(actor, shown, texts),
             next_token(newest_first, seen),
             has_more=len(fresh) > MAX_NEWS,
-            seen=events_seen(_whole(shown, texts)),
+            seen=events_seen(_fully_shown_comments(shown, texts)),
         )
     start = max(seen.start, moment - OVERLAP_MS)
     return BotNews([], next_token(events[::-1], Seen(start, seen.marks)))
@@ -164,7 +166,7 @@ def _found(actor: Actor, seen: Seen, moment: int) -> BotNews:
 
 def store_cursor(actor: Actor, cursor: str) -> None:
     """Store the cursor of the news that the bot has received, in the current transaction."""
-    _STORE.all(user_id=actor.id, cursor=cursor)
+    _SAVE_CURSOR.all(user_id=actor.id, cursor=cursor)
 
 
 def _seen(cursor: str | None) -> Seen:
@@ -218,12 +220,14 @@ def rows_of(
     return [_row(event, texts or {}) for event in described]
 
 
-def _whole(events: Sequence[AuditEvent], texts: Mapping[str, str]) -> list[dict[str, Any]]:
+def _fully_shown_comments(
+    events: Sequence[AuditEvent], texts: Mapping[str, str]
+) -> list[dict[str, Any]]:
     """The events of comments that the excerpt shows whole."""
     return [
         {"event_type": one.event_type, "ticket_id": one.ticket_id, "payload": one.payload}
         for one in events
-        if one.event_type in SAID
+        if one.event_type in COMMENT_TEXT_EVENTS
         and 0 < len(texts.get(one.payload["comment_id"], "")) <= EXCERPT_LENGTH
     ]
 
@@ -240,6 +244,6 @@ def _row(event: dict[str, Any], texts: Mapping[str, str]) -> dict[str, str]:
         # To the minute, in UTC.
         "when": f"{event['created_at'][:16]}Z",
     }
-    if event["event_type"] in SAID and event["payload"]["comment_id"] in texts:
+    if event["event_type"] in COMMENT_TEXT_EVENTS and event["payload"]["comment_id"] in texts:
         row["comment"] = texts[event["payload"]["comment_id"]][:EXCERPT_LENGTH]
     return row

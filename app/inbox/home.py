@@ -19,7 +19,7 @@ from app.core import ids
 from app.core.actor import Access, Actor, ActorKind, operation
 from app.core.clock import DAY_MS, now_ms
 from app.database.session import session
-from app.inbox.mentions import COMMENTED, is_mentioned, may_mention
+from app.inbox.mentions import COMMENT_CREATED, is_mentioned, may_mention
 from app.inbox.service import MAX_TICKETS_PER_KIND, mentioned_tickets
 from app.inbox.sign_offs import last_comment
 from app.projects.models import Project, StateCategory, WorkflowState
@@ -38,13 +38,13 @@ ROWS = 8
 REFUSALS = "auth.bot.write_attempt_"
 
 # Events by which a person answers a mention or a hand-over.
-ANSWERS = (COMMENTED, "ticket.state_changed", "ticket.assigned")
+ANSWERS = (COMMENT_CREATED, "ticket.state_changed", "ticket.assigned")
 
 # Words for bots' actions, singular and plural, and the prefixes or suffixes of their event types.
 # The first entry that matches an event counts it.
 ACTIONS = (
     ("moved", "moved", ("ticket.state_changed",)),
-    ("comment", "comments", (COMMENTED,)),
+    ("comment", "comments", (COMMENT_CREATED,)),
     ("denied", "denied", (REFUSALS,)),
     ("assigned", "assigned", ("ticket.assigned",)),
     ("created", "created", (".created",)),
@@ -163,11 +163,11 @@ def _unanswered(actor: Actor, rows: Sequence[Any]) -> list[Need]:
     A hand-over takes precedence over a mention, as the ticket can be handed back to someone.
     """
     bodies = present_bodies(
-        row.payload["comment_id"] for row in rows if row.event_type == COMMENTED
+        row.payload["comment_id"] for row in rows if row.event_type == COMMENT_CREATED
     )
     needs_by_ticket: dict[str, Need] = {}
     for row in rows:
-        is_comment = row.event_type == COMMENTED
+        is_comment = row.event_type == COMMENT_CREATED
         # A deleted comment mentions nobody; for an edited comment, the current text counts.
         body = bodies.get(row.payload["comment_id"], "") if is_comment else ""
         if is_comment and (row.id in needs_by_ticket or not is_mentioned(actor.username, body)):

@@ -23,7 +23,7 @@ from app.inbox import home as home_verbs
 from app.inbox import messages, sign_offs
 from app.inbox import service as verbs
 from app.inbox.home import Need
-from app.inbox.mentions import COMMENTED, is_mentioned, mention_of
+from app.inbox.mentions import COMMENT_CREATED, is_mentioned, mention_pattern
 from app.inbox.service import TicketNews
 from app.inbox.sign_offs import AwaitedSignOff
 from app.markdown import Html
@@ -114,7 +114,7 @@ def _described(
     shown = []
     for event in events:
         text = event["text"] if event["id"] in newest.values() else ""
-        said, is_cut = excerpt(text, mention_of(username))
+        said, is_cut = excerpt(text, mention_pattern(username))
         sentence = sentence_of(event, names, username)
         shown.append({**event, "said": said, "is_cut": is_cut, "sentence": sentence})
     return shown
@@ -122,7 +122,7 @@ def _described(
 
 def _mentions(event: dict[str, Any], username: str) -> bool:
     """Whether an event is a comment whose current text mentions the reader."""
-    return event["event_type"] == COMMENTED and is_mentioned(username, event["text"])
+    return event["event_type"] == COMMENT_CREATED and is_mentioned(username, event["text"])
 
 
 def sentence_of(
@@ -177,7 +177,7 @@ def newest() -> Response:
 def read_all() -> Response:
     """Mark everything up to the page's newest event as read."""
     event_id = request.form.get("event_id", "")
-    write(lambda present: verbs.mark_read(present, event_id))
+    write(lambda person: verbs.mark_read(person, event_id))
     return go(_back())
 
 
@@ -185,7 +185,7 @@ def read_all() -> Response:
 def read_ticket(reference: str) -> Response:
     """Mark what the page shows of this ticket as read; htmx gets the header out of band."""
     event_id = request.form.get("event_id", "")
-    write(lambda present: verbs.mark_ticket_read(present, reference, event_id))
+    write(lambda person: verbs.mark_ticket_read(person, reference, event_id))
     return _marked(reference, is_read=True)
 
 
@@ -193,7 +193,7 @@ def read_ticket(reference: str) -> Response:
 def unread_ticket(reference: str) -> Response:
     """Make news again of what the page shows of this ticket."""
     oldest = request.form.get("oldest", "")
-    write(lambda present: verbs.mark_ticket_unread(present, reference, oldest))
+    write(lambda person: verbs.mark_ticket_unread(person, reference, oldest))
     return _marked(reference, is_read=False)
 
 
@@ -288,8 +288,8 @@ def _laid_out(needs: Sequence[Need | AwaitedSignOff]) -> dict[str, Html]:
 def all_seen() -> Response:
     """Move the person's read marker to the newest event."""
 
-    def work(present: Actor) -> None:
-        personal.move_marker(present, home_verbs.SUBJECT, home_verbs.newest_event(present))
+    def work(person: Actor) -> None:
+        personal.move_marker(person, home_verbs.SUBJECT, home_verbs.newest_event(person))
 
     write(work)
     return go("/")
@@ -301,12 +301,12 @@ def hand_back(reference: str) -> Response:
     body = normalize_newlines(request.form.get("body", "")).strip()
     bot_id = request.form.get("bot_id", "")
 
-    def work(present: Actor) -> None:
+    def work(person: Actor) -> None:
         ticket: Ticket = service.update_ticket(
-            present, reference, assignee_user_id=bot_id, expected_assignee_user_id=present.id
+            person, reference, assignee_user_id=bot_id, expected_assignee_user_id=person.id
         )
         if body:
-            comments.create_comment(present, ticket.id, body=body)
+            comments.create_comment(person, ticket.id, body=body)
 
     return _reply_or_refuse(reference, body, work, "/")
 
@@ -317,11 +317,11 @@ def reply(reference: str) -> Response:
     body = normalize_newlines(request.form.get("body", ""))
     event_id = request.form.get("event_id", "")
 
-    def work(present: Actor) -> None:
+    def work(person: Actor) -> None:
         with in_page_words():
-            comments.create_comment(present, reference, body=body)
+            comments.create_comment(person, reference, body=body)
         if event_id:
-            verbs.mark_ticket_read(present, reference, event_id)
+            verbs.mark_ticket_read(person, reference, event_id)
 
     return _reply_or_refuse(reference, body, work, _back() if event_id else "/")
 
@@ -363,8 +363,8 @@ def decide_sign_off(reference: str) -> Response:
     is_good = request.form.get("decision") == "sign_off"
     verb = sign_offs.sign_off if is_good else sign_offs.send_back
 
-    def work(present: Actor) -> None:
-        verb(present, reference, seen=seen, comment=body)
+    def work(person: Actor) -> None:
+        verb(person, reference, seen=seen, comment=body)
 
     return _reply_or_refuse(reference, body, work, "/")
 

@@ -1,4 +1,6 @@
-"""Mentions: ``@name`` in a comment, outside of code, found in the events of comments.
+"""Mentions: ``@name`` in a new comment, outside of code, found in ``comment.created`` events.
+
+A name that is added to a comment later does not count.
 
 Events never change, so each process caches a user's mentions and reads only later events.
 """
@@ -15,16 +17,16 @@ from app.core.actor import Actor
 from app.core.clock import now_ms
 from app.database.session import session
 
-COMMENTED = "comment.created"
+COMMENT_CREATED = "comment.created"
 # On PostgreSQL, events may commit out of order, so each query overlaps the previous one by this.
 OVERLAP_MS = 10_000
 CACHED_USERS = 1000
-# The first query searches this many of the newest comments for mentions.
+# Each query searches at most this many of the newest comments.
 COMMENTS_READ = 50_000
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _CachedMentions:
     """The tickets that mention a user up to ``until``, with the time of the last mention."""
 
     until: int = 0
@@ -32,29 +34,31 @@ class _Known:
 
 
 # By user id.
-_known: dict[str, _Known] = {}
+_cached_mentions: dict[str, _CachedMentions] = {}
 
 
 def may_mention(username: str) -> ColumnElement[bool]:
     """SQL for whether an event may mention this user; ``is_mentioned`` decides."""
     payload = func.lower(cast(AuditEvent.payload, String))
-    return (AuditEvent.event_type == COMMENTED) & payload.contains(f"@{username}", autoescape=True)
+    return (AuditEvent.event_type == COMMENT_CREATED) & payload.contains(
+        f"@{username}", autoescape=True
+    )
 
 
-def mention_of(username: str) -> re.Pattern[str]:
+def mention_pattern(username: str) -> re.Pattern[str]:
     """Matches the whole name after ``@`` at the start of a word."""
     name = re.escape(username)
     return re.compile(rf"(?<![\w@])@{name}(?![\w-]|\.\w)", re.IGNORECASE)
 
 
 def is_mentioned(username: str, body: str) -> bool:
-    """Whether a rendered comment mentions this user."""
-    return mention_of(username).search(body) is not None and markdown.mentions(body, username)
+    """Whether this Markdown, once rendered, mentions the user."""
+    return mention_pattern(username).search(body) is not None and markdown.mentions(body, username)
 
 
-def known_tickets(user_id: str) -> Set[str] | None:
+def cached_tickets(user_id: str) -> Set[str] | None:
     """The tickets that ``mentioned_on`` found last; None if its result is not cached."""
-    known = _known.get(user_id)
+    known = _cached_mentions.get(user_id)
     return None if known is None else known.tickets.keys()
 
 
@@ -63,12 +67,12 @@ def mentioned_on(actor: Actor, since: int) -> list[str]:
 
     ``since`` is in milliseconds.
     """
-    known = _known.get(actor.id, _Known())
+    known = _cached_mentions.get(actor.id, _CachedMentions())
     moment = now_ms()
     newest = (
         select(AuditEvent.id)
         .where(
-            AuditEvent.event_type == COMMENTED,
+            AuditEvent.event_type == COMMENT_CREATED,
             AuditEvent.created_at >= max(since, known.until - OVERLAP_MS),
         )
         .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
@@ -88,7 +92,7 @@ def mentioned_on(actor: Actor, since: int) -> list[str]:
         if is_newer and is_mentioned(actor.username, row.payload.get("body") or ""):
             tickets[row.ticket_id] = row.created_at
     tickets = {ticket_id: time for ticket_id, time in tickets.items() if time >= since}
-    if len(_known) >= CACHED_USERS and actor.id not in _known:
-        _known.clear()
-    _known[actor.id] = _Known(moment, tickets)
+    if len(_cached_mentions) >= CACHED_USERS and actor.id not in _cached_mentions:
+        _cached_mentions.clear()
+    _cached_mentions[actor.id] = _CachedMentions(moment, tickets)
     return sorted(tickets, key=lambda ticket_id: -tickets[ticket_id])

@@ -15,7 +15,7 @@ from app.integrations.schemas import IntegrationCreate, IntegrationPatch
 from app.integrations.service import FORGE_NAMES, OpenedIntegration
 from app.projects.models import WorkflowState
 from app.projects.pages import offered_projects
-from app.web.forms import Form, keep_changes, load_form, remember, submit
+from app.web.forms import Form, drop_unchanged_values, load_form, remember_originals, submit
 from app.web.guard import actor, write
 from app.web.render import go, page
 
@@ -86,13 +86,13 @@ def create() -> Response:
         form.refuse("project_ids", messages.SELECT_A_PROJECT)
     made: list[OpenedIntegration] = []
 
-    def work(present: Actor) -> None:
+    def work(person: Actor) -> None:
         fields = {name: form.data[name] for name in ("name", "forge", "project_ids")}
         if form.data.get("secret"):
             fields["secret"] = form.data["secret"]
         moves = _moves(fields["project_ids"])
         settings = current_settings()
-        made[:] = [service.create_integration(present, **fields, on_merge=moves, settings=settings)]
+        made[:] = [service.create_integration(person, **fields, on_merge=moves, settings=settings)]
 
     if not submit(form, work):
         return _new_page(form, 422)
@@ -115,7 +115,7 @@ def _show(
         shown = service.described(integration, current_settings().base_url)
         deliveries = service.newest_deliveries(actor(), integration.id, DELIVERIES_SHOWN)
         choices = _choices()
-    remember(form, _editable_values(shown))
+    remember_originals(form, _editable_values(shown))
     return page(
         "integrations/show.html",
         integration=shown,
@@ -133,7 +133,7 @@ def _show(
 def change(integration_id: str) -> Response:
     """Change the name, the projects and the moves; or give it a new secret."""
     if request.form.get("action") == "rotate":
-        opened = write(lambda present: service.rotate_secret(present, integration_id))
+        opened = write(lambda person: service.rotate_secret(person, integration_id))
         return _show(integration_id, secret=opened.secret)
     form = load_form(IntegrationPatch)
     # Browsers do not send unticked boxes.
@@ -142,10 +142,8 @@ def change(integration_id: str) -> Response:
     with reading():
         integration = service.get_integration(actor(), integration_id)
         stored = service.described(integration, current_settings().base_url)
-    keep_changes(form, _editable_values(stored))
-    if submit(
-        form, lambda present: service.update_integration(present, integration_id, **form.data)
-    ):
+    drop_unchanged_values(form, _editable_values(stored))
+    if submit(form, lambda person: service.update_integration(person, integration_id, **form.data)):
         return go(f"/integrations/{integration_id}")
     return _show(integration_id, form=form, status=422)
 
@@ -163,5 +161,5 @@ def ask_to_delete(integration_id: str) -> Response:
 
 @pages.post(f"{INTEGRATION}/delete")
 def delete(integration_id: str) -> Response:
-    write(lambda present: service.delete_integration(present, integration_id))
+    write(lambda person: service.delete_integration(person, integration_id))
     return go("/integrations")

@@ -18,15 +18,14 @@ from app.core.clock import now_ms
 from app.core.errors import DomainError, InvalidField
 from app.database.locks import Lock, acquire
 from app.database.session import AnyRow, savepoint, session
-from app.integrations import github, gitlab, messages, naming
+from app.integrations import github, gitlab, messages
 from app.integrations.models import CodeChange, CodeCheck, CodeDelivery, Forge, Integration
 from app.integrations.payloads import ChangeNews, CheckNews, News, Payload
+from app.integrations.ticket_references import MAX_TICKETS, fixed_tickets, named_tickets
 from app.projects.models import Project
 from app.tickets import links, service
 from app.tickets.models import LinkChecks, LinkKind, Ticket
 
-# The most tickets of one delivery, and of one pull request in total.
-MAX_TICKETS = naming.MAX_TICKETS
 # The most checks of one commit.
 MAX_CHECKS = 50
 
@@ -92,7 +91,7 @@ class _Receiving:
 
     def change(self, news: ChangeNews) -> None:
         """Store the newest state of a pull request, branch or commit; link the tickets it names."""
-        named = self._within_limit(self._seen(naming.named(news.texts, news.branch)))
+        named = self._within_limit(self._seen(named_tickets(news.texts, news.branch)))
         if not named and news.kind is not LinkKind.PULL_REQUEST:
             return
         try:
@@ -177,7 +176,7 @@ class _Receiving:
 
     def _move(self, change: CodeChange, news: ChangeNews, named: Iterable[AnyRow]) -> None:
         """Move each ticket that a merge fixes, once, into the state of its project's setting."""
-        fixed = naming.fixed(news.texts)
+        fixed = fixed_tickets(news.texts)
         for row in named:
             state_id = self._integration.on_merge.get(row.project_id)
             is_moved = row.id in change.moved_ticket_ids

@@ -22,7 +22,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, values
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from app.core import measuring
-from app.core.measuring import UnitOfWork
+from app.core.measuring import UnitOfWorkKind
 
 # The environment variable in which the library looks for the folder.
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
@@ -125,10 +125,10 @@ class Recorder:
         self._requests_of(method, route, status, actor).inc()
         self._request_seconds_of(route).observe(took)
 
-    def unit_of_work(self, kind: UnitOfWork, took: float) -> None:
+    def unit_of_work(self, kind: UnitOfWorkKind, took: float) -> None:
         self._queue.append((self._count_unit, (kind, took)))
 
-    def _count_unit(self, kind: UnitOfWork, took: float) -> None:
+    def _count_unit(self, kind: UnitOfWorkKind, took: float) -> None:
         self._database_seconds_of(kind).observe(took)
 
     def collision(self) -> None:
@@ -184,7 +184,7 @@ def _measure(folder: Path, tools: Iterable[str]) -> None:
     values.ValueClass = values.MultiProcessValue(  # type: ignore[no-untyped-call]
         lambda: _Worker.name
     )
-    measuring.use(Recorder(frozenset(tools)))
+    measuring.set_receiver(Recorder(frozenset(tools)))
 
 
 def registry(folder: Path) -> CollectorRegistry:

@@ -11,7 +11,7 @@ from app.database.session import session
 from app.http.current import current_settings
 from app.inbox import inbox_page
 from app.inbox import service as inbox
-from app.inbox.mentions import COMMENTED, mention_of
+from app.inbox.mentions import COMMENT_CREATED, mention_pattern
 from app.inbox.service import TicketNews
 from app.mail import writing
 from app.mail.models import Mail, MailKind
@@ -100,7 +100,7 @@ def _sections(user: User, news: list[TicketNews]) -> tuple[Section, ...]:
     settings = current_settings()
     events = [event for one in news for event in one.events]
     names = names_of(feed.mentioned(events)) | {user.id: "you"}
-    mention = mention_of(user.username)
+    mention = mention_pattern(user.username)
 
     def line(event: dict[str, Any]) -> Line:
         actor = event["actor"]
@@ -108,7 +108,7 @@ def _sections(user: User, news: list[TicketNews]) -> tuple[Section, ...]:
         if actor and actor["type"] == "bot":
             name += " (bot)"
         sentence = inbox_page.sentence_of(event, names, user.username)
-        quote = event["text"] if event["event_type"] == COMMENTED else ""
+        quote = event["text"] if event["event_type"] == COMMENT_CREATED else ""
         said, is_cut = inbox_page.excerpt(quote, mention)
         return Line(
             messages.happened(name, sentence),

@@ -23,7 +23,7 @@ from app.projects.schemas import (
     StateCreate,
     StatePatch,
 )
-from app.web.forms import Form, create, keep_changes, load_form, remember, submit
+from app.web.forms import Form, create, drop_unchanged_values, load_form, remember_originals, submit
 from app.web.guard import actor, write
 from app.web.render import go, is_htmx, page, partial, with_toast, with_undo
 
@@ -135,7 +135,7 @@ def save_general(key: str) -> Response:
     if not form.data.get("sign_off") and project.review_state_id is None:
         # The form suggests a review state even if none is stored.
         form.data.pop("review_state_id", None)
-    keep_changes(form, _general_values(project))
+    drop_unchanged_values(form, _general_values(project))
     if submit(form, lambda person: service.update_project(person, project.id, **form.data)):
         return go(f"/projects/{key}/settings/general?saved")
     return _show_general(project, form, status=422)
@@ -161,7 +161,7 @@ def _general_values(project: SeenProject) -> dict[str, Any]:
 def _show_general(
     project: SeenProject, form: Form, *, delete_form: Form | None = None, status: int = 200
 ) -> Response:
-    remember(form, _general_values(project))
+    remember_originals(form, _general_values(project))
     with reading():
         people = session.execute(
             select(User.id, User.display_name, User.is_active)
@@ -225,7 +225,7 @@ class PartSettings:
         row = row or EditedRow()
         with reading():
             context = self.context(project)
-        remember(row.form, self.values(context, row.editing))
+        remember_originals(row.form, self.values(context, row.editing))
         return page(
             f"projects/settings_{self.name}.html",
             block=self.name,
@@ -278,7 +278,7 @@ class PartSettings:
         form.errors = {"": refusals[0]} if refusals else {}
         with reading():
             stored = self.values(self.context(project), part_id)
-        keep_changes(form, stored)
+        drop_unchanged_values(form, stored)
         if not submit(form, lambda person: self.update(person, project.id, part_id, **form.data)):
             return self.show(project, row=EditedRow(part_id, form=form))
         if not is_htmx():

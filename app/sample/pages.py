@@ -42,8 +42,8 @@ def start() -> Response:
 def make_project() -> Response:
     form = load_form(ProjectCreate)
 
-    def work(present: Actor) -> str:
-        projects.create_project(present, **form.data)
+    def work(person: Actor) -> str:
+        projects.create_project(person, **form.data)
         return PEOPLE
 
     target = create(form, work)
@@ -103,7 +103,7 @@ def make_bot() -> Response:
 @pages.post("/sample-project")
 def load_sample() -> Response:
     try:
-        project = write(lambda present: sample.load_sample(present, settings=current_settings()))
+        project = write(lambda person: sample.load_sample(person, settings=current_settings()))
     except Conflict:
         # The form was sent twice, or someone else loaded the sample in the meantime.
         with reading():

@@ -24,7 +24,7 @@ from app.tickets.board_sidebar import all_users
 from app.tickets.filters import KINDS, PRIORITIES
 from app.tickets.pages.blueprint import user_options, words
 from app.tickets.stream_queries import names_of
-from app.web.forms import Form, create, keep_changes, load_form, remember, submit
+from app.web.forms import Form, create, drop_unchanged_values, load_form, remember_originals, submit
 from app.web.guard import actor, write
 from app.web.render import (
     go,
@@ -146,7 +146,7 @@ def save(note_id: str) -> Response:
     form = load_form(StickyNotePatch, keep_empty=True)
     with reading():
         note, _ = find(actor(), note_id)
-    keep_changes(form, _editable_values(note))
+    drop_unchanged_values(form, _editable_values(note))
     if submit(form, lambda person: service.update_note(person, note_id, **form.data)):
         return show(note_id)
     return _editor(note_id, form)
@@ -158,7 +158,7 @@ def _editable_values(note: dict[str, Any]) -> dict[str, Any]:
 
 def _editor(note_id: str, form: Form) -> Response:
     note, project = _read(note_id)
-    remember(form, _editable_values(note))
+    remember_originals(form, _editable_values(note))
     return page(
         "sticky_notes/edit.html",
         block="editor",

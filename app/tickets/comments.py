@@ -23,7 +23,7 @@ from app.tickets.discussion import discussed
 from app.tickets.models import Comment, Ticket
 
 # Events whose comment has a text to show.
-SAID = ("comment.created", "comment.updated")
+COMMENT_TEXT_EVENTS = ("comment.created", "comment.updated")
 
 
 def comment_json(
@@ -108,7 +108,11 @@ def present_bodies(comment_ids: Iterable[str]) -> dict[str, str]:
 def with_texts(events: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """The events with ``text``: the current text of a created or edited comment, else ""."""
     events = list(events)
-    said = {one["id"]: one["payload"]["comment_id"] for one in events if one["event_type"] in SAID}
+    said = {
+        one["id"]: one["payload"]["comment_id"]
+        for one in events
+        if one["event_type"] in COMMENT_TEXT_EVENTS
+    }
     bodies = present_bodies(said.values())
     return [{**event, "text": bodies.get(said.get(event["id"], ""), "")} for event in events]
 

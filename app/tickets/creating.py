@@ -26,7 +26,7 @@ from app.tickets.models import Priority, Ticket, TicketType
 from app.tickets.relations import TARGET_FIELD, create_relation
 from app.tickets.ticket_labels import add_labels
 
-FIELD = "parent_ticket_id"
+PARENT_FIELD = "parent_ticket_id"
 
 CHILD_TYPE = {TicketType.EPIC: TicketType.STORY, TicketType.STORY: TicketType.SUBTASK}
 PARENT_TYPE = {child: parent for parent, child in CHILD_TYPE.items()}
@@ -35,23 +35,23 @@ MAX_CHILDREN = 20
 # For one ticket.
 MAX_RELATIONS = 20
 # As ``target`` of a relation: a child in the same request, counted from 0.
-_CHILD = re.compile(r"children\[([0-9]{1,4})\]")
+_CHILD_TARGET = re.compile(r"children\[([0-9]{1,4})\]")
 
 
 def checked_parent(project_id: str, kind: str, parent_ticket_id: str | None) -> Ticket | None:
     """The parent of a ticket of this type; raises InvalidField ``parent_ticket_id``."""
     if parent_ticket_id is None:
         if kind == TicketType.SUBTASK:
-            raise InvalidField(FIELD, "parent_required", messages.SUBTASK_NEEDS_STORY)
+            raise InvalidField(PARENT_FIELD, "parent_required", messages.SUBTASK_NEEDS_STORY)
         return None
     if kind == TicketType.EPIC:
-        raise InvalidField(FIELD, "epic_has_no_parent", messages.EPIC_WITHOUT_PARENT)
+        raise InvalidField(PARENT_FIELD, "epic_has_no_parent", messages.EPIC_WITHOUT_PARENT)
     parent = by_id(Ticket, parent_ticket_id)
     if parent is None or parent.is_deleted or parent.project_id != project_id:
-        raise InvalidField(FIELD, "not_found", messages.PARENT_OF_OTHER_PROJECT)
+        raise InvalidField(PARENT_FIELD, "not_found", messages.PARENT_OF_OTHER_PROJECT)
     parent_type = PARENT_TYPE[TicketType(kind)]
     if parent.type != parent_type:
-        raise InvalidField(FIELD, "wrong_type", messages.parent_must_be(kind, parent_type))
+        raise InvalidField(PARENT_FIELD, "wrong_type", messages.parent_must_be(kind, parent_type))
     return parent
 
 
@@ -95,21 +95,21 @@ def create_ticket(
     label_ids: list[str] | None = None,
     due_date: str | None = None,
     reporter_user_id: str | None = None,
-    written_at: tuple[int, int] | None = None,
-    said: Sequence[str] = (),
+    timestamps: tuple[int, int] | None = None,
+    comment_texts: Sequence[str] = (),
     discussed_at: int = 0,
 ) -> CreatedTicket:
     """Create a ticket with the next number of a project, which is an id or a project just read.
 
-    Imports pass ``reporter_user_id``, and ``written_at`` as (created_at, updated_at) in ms. For the
-    comments that follow, they pass the texts as ``said``, for the index, and the time of the last
-    one as ``discussed_at``. Raises InvalidField for an invalid value or reference, and Forbidden
+    Imports pass ``reporter_user_id``, and ``timestamps`` as (created_at, updated_at) in ms. For the
+    comments that follow, they pass ``comment_texts``, for the index, and the time of the last one
+    as ``discussed_at``. Raises InvalidField for an invalid value or reference, and Forbidden
     ``sign_off_required``.
     """
     project = projects.writable(actor, into)
-    checked: dict[str, Any] = {"title": title, "body": body}
-    check_values(checked)
-    title = checked["title"]
+    values: dict[str, Any] = {"title": title, "body": body}
+    check_values(values)
+    title = values["title"]
     parent = checked_parent(project.id, type, parent_ticket_id)
     state = (
         projects.state_in_body(project.id, state_id)
@@ -123,17 +123,17 @@ def create_ticket(
         assignee_user_id = assignee.id
     if reporter_user_id is not None:
         user_refs.active_in_project(reporter_user_id, project.id, "reporter_user_id")
-    chosen = labels.ids_in_body(project.id, label_ids) if label_ids else []
+    checked_label_ids = labels.ids_in_body(project.id, label_ids) if label_ids else []
     identifier = ids.new_id()
-    moment = ids.created_ms(identifier)
-    created_at, updated_at = written_at or (moment, moment)
+    id_time = ids.created_ms(identifier)
+    created_at, updated_at = timestamps or (id_time, id_time)
     doc = SearchDoc(
         DocumentKind.TICKET,
         identifier,
         project.id,
         title,
         searching.own_text(body),
-        comments=tuple(said),
+        comments=tuple(comment_texts),
     )
     terms = index.terms_of(doc)
     number = _next_number(project.id)
@@ -164,10 +164,10 @@ def create_ticket(
         )
         index.put_new(replace(doc, display_id=display_id), terms)
         target = Target("ticket", identifier, project_id=project.id, ticket_id=identifier)
-        record(actor, "ticket.created", target, **recorded, label_ids=chosen)
+        record(actor, "ticket.created", target, **recorded, label_ids=checked_label_ids)
     runaways.count_creation(actor, project.id)
-    if chosen:
-        add_labels(identifier, chosen)
+    if checked_label_ids:
+        add_labels(identifier, checked_label_ids)
     return CreatedTicket(identifier, project.id, display_id, updated_at)
 
 
@@ -197,8 +197,8 @@ class Breakdown:
 
 
 @contextmanager
-def error_place(place: str) -> Iterator[None]:
-    """Name the place in an error that is raised inside: ``children[2].title``."""
+def prefix_errors(place: str) -> Iterator[None]:
+    """Put ``place`` before the field of an error that is raised inside: ``children[2].title``."""
     try:
         yield
     except DomainError as error:
@@ -226,19 +226,21 @@ def create_breakdown(
     """
     _check_length("children", children, MAX_CHILDREN)
     ticket = create_ticket(actor, into, **fields)
-    below = CHILD_TYPE.get(TicketType(fields.get("type", TicketType.STORY)))
-    if children and below is None:
+    child_type = CHILD_TYPE.get(TicketType(fields.get("type", TicketType.STORY)))
+    if children and child_type is None:
         raise InvalidField("children", "wrong_type", messages.SUBTASK_WITHOUT_CHILDREN)
     created = []
     for number, child in enumerate(children):
         own = {name: value for name, value in child.items() if name != "relations"}
-        with error_place(f"children[{number}]"):
+        with prefix_errors(f"children[{number}]"):
             created.append(
-                create_ticket(actor, into, **{"type": below, **own, "parent_ticket_id": ticket.id})
+                create_ticket(
+                    actor, into, **{"type": child_type, **own, "parent_ticket_id": ticket.id}
+                )
             )
     _relate(actor, ticket, relations, created)
     for number, (child, made) in enumerate(zip(children, created, strict=True)):
-        with error_place(f"children[{number}]"):
+        with prefix_errors(f"children[{number}]"):
             _relate(actor, made, child.get("relations", ()), created)
     return Breakdown(ticket, created)
 
@@ -252,8 +254,8 @@ def _relate(
     _check_length("relations", wanted, MAX_RELATIONS)
     for number, relation in enumerate(wanted):
         target = relation["target"]
-        child = _CHILD.fullmatch(target)
-        with error_place(f"relations[{number}]"):
+        child = _CHILD_TARGET.fullmatch(target)
+        with prefix_errors(f"relations[{number}]"):
             if child is not None:
                 position = int(child[1])
                 if position >= len(children):

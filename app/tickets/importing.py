@@ -75,7 +75,7 @@ def import_ticket(
     ticket = creating.create_ticket(
         actor,
         into,
-        said=searching.indexed([comment.body for _, _, comment in newest_first]),
+        comment_texts=searching.indexed([comment.body for _, _, comment in newest_first]),
         discussed_at=newest_first[0][0] if newest_first else 0,
         **fields,
     )

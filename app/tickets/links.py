@@ -19,7 +19,7 @@ from app.database.session import Prepared, session
 from app.database.versions import apply_changes
 from app.markdown.addresses import judged
 from app.tickets import loaders, messages
-from app.tickets.creating import error_place
+from app.tickets.creating import prefix_errors
 from app.tickets.discussion import discussed
 from app.tickets.models import ExternalLink, LinkKind, Ticket
 
@@ -152,7 +152,7 @@ def add_links(actor: Actor, reference: str | Ticket, urls: Sequence[str]) -> Non
         raise InvalidField("links", "too_many", messages.too_many_links(MAX_LINKS))
     ticket = loaders.writable(actor, reference)
     for number, url in enumerate(urls):
-        with error_place(f"links[{number}]"):
+        with prefix_errors(f"links[{number}]"):
             add_link(actor, ticket, url=url)
 
 

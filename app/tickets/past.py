@@ -48,7 +48,7 @@ _DISCUSSION = (
     *("ticket.link_added", "ticket.link_removed"),
 )
 _LABEL_DELETED, _STATE_DELETED = "label.deleted", "workflow_state.deleted"
-# The columns of the ticket that can change.
+# The columns that are shown as they were, and not as they are.
 _VALUES = (
     "title",
     "body",

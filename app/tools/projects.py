@@ -52,7 +52,7 @@ def get_self(call: ToolCall) -> dict[str, Any]:
     waited: dict[str, Any] = {}
     if seconds and not news.rows and not await_news(call.actor, seconds):
         waited = {"waited": False, "retry_after_seconds": RETRY_SECONDS}
-    if news.is_due:
+    if news.must_store_cursor:
         call.log_writes.append(partial(bot_news.store_cursor, call.actor, news.cursor))
     keep_seen(call.log_writes, call.actor, news.seen)
     return {**own_identity(call.actor), **_news(news), **waited}

@@ -15,15 +15,15 @@ from app.tools.ticket_fields import ticket_json
 
 toolbox = Toolbox()
 
-# Without it, a note is personal: bots have none, as the verbs say.
-WALL = replace(PROJECT, expected=True)
+# Published as required: without it, the note would be personal, which the verb refuses to bots.
+WALL_PROJECT = replace(PROJECT, expected=True)
 
 
 @toolbox.tool(
     "list_sticky_notes",
     "List sticky notes",
     calls=service.list_of_project,
-    parameters=(WALL, *PAGE, INCLUDE_BODY),
+    parameters=(WALL_PROJECT, *PAGE, INCLUDE_BODY),
 )
 def list_sticky_notes(call: ToolCall) -> dict[str, Any]:
     """The notes on a project's wall, newest first; include_body true brings their text."""
@@ -41,7 +41,7 @@ def list_sticky_notes(call: ToolCall) -> dict[str, Any]:
     calls=service.create_in_project,
     hints=ADDS,
     parameters=(
-        WALL,
+        WALL_PROJECT,
         body("body", "Simple Markdown.", required=True),
         COLOR,
         *CREATE_ONCE,

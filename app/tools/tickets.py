@@ -227,7 +227,7 @@ def create_ticket(call: ToolCall) -> dict[str, Any]:
         fields = templates.filled(naming.template(project.id, call["template"]), fields)
     children = []
     for number, child in enumerate(call["children"] or ()):
-        with creating.error_place(f"children[{number}]"):
+        with creating.prefix_errors(f"children[{number}]"):
             own = ticket_fields.fields(call.actor, project.id, child, project.key)
         children.append({**own, "relations": ticket_fields.relations(child, project.key)})
     related = ticket_fields.relations(call.arguments, project.key)

@@ -39,7 +39,7 @@ def undo_event(event_id: str) -> Response:
     force = request.form.get("force") == "yes"
     back = safe_next(request.form.get("back"))
     try:
-        outcome = write(lambda present: service.undo_event(present, event_id, force=force))
+        outcome = write(lambda person: service.undo_event(person, event_id, force=force))
     except (Conflict, InvalidField, Forbidden, NotFound, Gone) as error:
         if (error.details or {}).get("resource") == "audit_event":
             raise
@@ -93,7 +93,7 @@ def undo_request(request_id: str) -> Response:
     back = safe_next(request.form.get("back"))
     beyond = as_uuid(request.form.get("next", ""))
     outcome: RequestOutcome = write(
-        lambda present: service.undo_request(present, request_id, beyond=beyond)
+        lambda person: service.undo_request(person, request_id, beyond=beyond)
     )
     if request.form.get("straight") and outcome.is_whole:
         return go(back)
@@ -119,21 +119,21 @@ def undo_request_step(request_id: str) -> Response:
     join_run(actor(), request.form.get("run", ""))
     beyond = as_uuid(request.form.get("next", ""))
 
-    def step(present: Actor) -> StoredAnswer:
+    def step(person: Actor) -> StoredAnswer:
         total = None
         if beyond is None:
-            total = service.count_of_request(present, request_id, MAX_COUNT + 1)
-        outcome = service.undo_request_step(present, request_id, beyond=beyond)
+            total = service.count_of_request(person, request_id, MAX_COUNT + 1)
+        outcome = service.undo_request_step(person, request_id, beyond=beyond)
         answer = {
             "changed": len(outcome.undone),
             "skipped": Counter(_why(one) for one in outcome.skipped),
             "next": outcome.beyond,
             "total": total if total and total <= MAX_COUNT else None,
-            **run_fields(present),
+            **run_fields(person),
         }
         return StoredAnswer(200, orjson.dumps(answer), {})
 
-    answer = write(lambda present: once(present, partial(step, present)))
+    answer = write(lambda person: once(person, partial(step, person)))
     return Response(answer.body, mimetype="application/json")
 
 

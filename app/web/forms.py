@@ -2,6 +2,9 @@
 
 A browser sends only strings, so each field is first converted to the JSON type of its schema. An
 empty field is absent, or null if allowed; a checkbox is a flag; a repeated name is a list.
+
+A form of stored values sends the values with which it was opened (originals), so that it changes
+only what the person edited.
 """
 
 import hashlib
@@ -119,13 +122,13 @@ def _first(messages: Any) -> str:
     return str(messages)
 
 
-def remember(form: Form, stored: Mapping[str, Any]) -> None:
+def remember_originals(form: Form, stored: Mapping[str, Any]) -> None:
     """Let a form that was not submitted yet send the values with which it was opened."""
     if not form.raw:
         form.originals = {name: _digest(value) for name, value in stored.items()}
 
 
-def keep_changes(form: Form, stored: Mapping[str, Any]) -> None:
+def drop_unchanged_values(form: Form, stored: Mapping[str, Any]) -> None:
     """Drop the values that the person did not change, so that they undo nobody else's change.
 
     ``stored`` has the current values by field. A value that both changed is refused once. A form

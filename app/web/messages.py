@@ -1,6 +1,6 @@
 """Texts of error pages, times in words, and startup errors."""
 
-# Pages instead of those that were asked for
+# Error pages
 GO_TO_MY_WORK = "Go to My work"
 GO_BACK = "Go back to the page"
 NO_PERMISSION = "You do not have permission"
@@ -15,7 +15,6 @@ SHORTEN_OR_SPLIT = (
     "Shorten your text and try again. To import a large file, split it into parts, or ask an "
     "administrator to run flask import-issues."
 )
-CHANGED_MEANWHILE = "This was changed after you opened the form. Save again to replace it."
 UNKNOWN_HOST = "Unknown host name"
 HOST_NOT_RECOGNIZED = (
     "This server does not recognize the host name in your address bar. An administrator can add "
@@ -32,6 +31,10 @@ DATABASE_NOT_RESPONDING = (
 )
 LOGGED_OUT = "You were logged out."
 LOG_IN = "Log in"
+
+
+# Forms
+CHANGED_MEANWHILE = "This was changed after you opened the form. Save again to replace it."
 
 
 def changed_to(value: str) -> str:

@@ -17,7 +17,7 @@ from app.database.session import reading, session
 from app.http.current import current_settings
 from app.projects.models import Project
 from app.projects.pages import offered_projects
-from app.web.forms import Form, keep_changes, load_form, remember, submit
+from app.web.forms import Form, drop_unchanged_values, load_form, remember_originals, submit
 from app.web.guard import actor, write
 from app.web.render import go, page
 from app.webhooks import attempts, deliveries, messages, retrying, service
@@ -140,8 +140,8 @@ def create() -> Response:
         form.refuse("secret", messages.TOKEN_NEEDED)
     created: list[str] = []
 
-    def work(present: Actor) -> None:
-        created[:] = [service.create_webhook(present, **form.data).id]
+    def work(person: Actor) -> None:
+        created[:] = [service.create_webhook(person, **form.data).id]
 
     form.data.pop("client_request_id", None)
     if not submit(form, work):
@@ -161,7 +161,7 @@ def _edit_page(webhook_id: str, form: Form, status: int = 200) -> Response:
     with reading():
         webhook = service.get_webhook(actor(), webhook_id)
         projects = offered_projects()
-    remember(form, _editable_values(webhook))
+    remember_originals(form, _editable_values(webhook))
     return page(
         "webhooks/edit.html",
         webhook=webhook,
@@ -183,11 +183,11 @@ def change(webhook_id: str) -> Response:
     form.data.setdefault("project_ids", [])
     with reading():
         stored = _editable_values(service.get_webhook(actor(), webhook_id))
-    keep_changes(form, stored)
+    drop_unchanged_values(form, stored)
     changes = {name: form.data[name] for name in EDITABLE if name in form.data}
     if secret := request.form.get("secret"):
         changes |= {"secret": secret, "rotate_secret": True}
-    if submit(form, lambda present: service.update_webhook(present, webhook_id, **changes)):
+    if submit(form, lambda person: service.update_webhook(person, webhook_id, **changes)):
         return go(f"/webhooks/{webhook_id}")
     return _edit_page(webhook_id, form, 422)
 
@@ -227,7 +227,7 @@ def ask_to_delete(webhook_id: str) -> Response:
 @pages.post("/webhooks/<webhook_id>/delete")
 def delete(webhook_id: str) -> Response:
     """Delete a webhook; its deliveries remain in the API."""
-    write(lambda present: service.delete_webhook(present, webhook_id))
+    write(lambda person: service.delete_webhook(person, webhook_id))
     return go("/webhooks")
 
 
@@ -243,8 +243,8 @@ def act(webhook_id: str) -> Response:
     if action == "rotate":
         secret = secrets.token_urlsafe(32)
         write(
-            lambda present: service.update_webhook(
-                present, webhook_id, rotate_secret=True, secret=secret
+            lambda person: service.update_webhook(
+                person, webhook_id, rotate_secret=True, secret=secret
             )
         )
         return _show_webhook(webhook_id, secret=secret)
@@ -253,7 +253,7 @@ def act(webhook_id: str) -> Response:
         return go(f"/webhooks/{webhook_id}/deliveries/{row['id']}")
     if action in ("activate", "deactivate"):
         is_active = action == "activate"
-        write(lambda present: service.update_webhook(present, webhook_id, is_active=is_active))
+        write(lambda person: service.update_webhook(person, webhook_id, is_active=is_active))
     return go(f"/webhooks/{webhook_id}")
 
 

@@ -6,6 +6,7 @@ same room. A text or target that passed once is not judged on other pages.
 """
 
 from pathlib import Path
+from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
@@ -38,8 +39,11 @@ def load_axe(page: Page) -> None:
         page.evaluate(AXE)
 
 
-def findings(page: Page) -> list[str]:
-    """Return the violations that axe finds, one line each."""
+def findings(page: Page, *, below_popups: bool = True) -> list[str]:
+    """Return the violations that axe finds, one line each.
+
+    Without ``below_popups``, targets that something else covers partly count as large enough.
+    """
     # Colors are judged without transitions.
     page.emulate_media(reduced_motion="reduce")
     load_axe(page)
@@ -52,13 +56,19 @@ def findings(page: Page) -> list[str]:
         f"{page.url}: {one['id']}: {node['html'][:160]} {node['failureSummary'][:300]}"
         for one in found
         for node in one["nodes"]
+        if below_popups or not _is_half_covered(node)
     ]
 
 
-def findings_in_both(page: Page) -> list[str]:
+def _is_half_covered(node: dict[str, Any]) -> bool:
+    data = [check["data"] for check in node["any"]]
+    return any(one and one.get("messageKey") == "partiallyObscured" for one in data)
+
+
+def findings_in_both(page: Page, *, below_popups: bool = True) -> list[str]:
     """Return the violations in the light theme, and those of colors in the dark one."""
     found = []
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
-        found += findings(page)
+        found += findings(page, below_popups=below_popups)
     return found

@@ -88,7 +88,8 @@ def open_page(visitor, seeded, name):
 @pytest.mark.parametrize("name", [*OPENED, *MORE_OPENED, *STAGED])
 def test_what_opens_is_accessible_in_both_themes(visitor, seeded, name):
     open_page(visitor, seeded, name)
-    assert findings_in_both(visitor.page) == []
+    # Where a popup ends depends on its content, and Escape closes it.
+    assert findings_in_both(visitor.page, below_popups=False) == []
 
 
 @pytest.mark.parametrize("name", [*PAGES, *MORE])

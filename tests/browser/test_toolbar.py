@@ -101,7 +101,7 @@ def test_a_page_is_linked_with_the_list_of_pages(wide, editors, write):
     write(field, "")
 
 
-def test_the_toolbar_is_one_stop_and_arrows_walk_it(wide, editors):
+def test_the_toolbar_is_one_tab_stop_with_arrow_navigation(wide, editors):
     editors("wiki")
     tools = wide.page.get_by_role("toolbar")
     tools.get_by_label("Bold").focus()
@@ -116,14 +116,14 @@ def test_the_toolbar_is_one_stop_and_arrows_walk_it(wide, editors):
     assert not findings_in_both(wide.page)
 
 
-def test_notes_offer_what_notes_show(wide, editors):
+def test_the_toolbar_of_notes_has_only_supported_formats(wide, editors):
     editors("note")
     tools = wide.page.get_by_role("toolbar").first
     expect(tools.get_by_role("button")).to_have_count(5)
     expect(tools.get_by_label("Table")).to_have_count(0)
 
 
-def test_in_the_preview_there_is_nothing_to_mark(wide, editors, write):
+def test_the_preview_hides_the_toolbar(wide, editors, write):
     field = editors("comment")
     write(field, "Text")
     wide.page.click("#comment-body-see")

@@ -1,4 +1,4 @@
-"""Saving a text while files are uploaded into it: it waits for them, and is sent once."""
+"""Saving a text while files are uploaded into it: the form waits for them, and is sent once."""
 
 import re
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ REFUSED = '{"error": {"code": "validation_failed", "message": "The disk is full.
 
 
 @contextmanager
-def holding(wide):
+def held_uploads(wide):
     """Hold uploads; yield those that are held."""
     held = []
 
@@ -33,14 +33,15 @@ def holding(wide):
 @contextmanager
 def uploading(wide, area_id):
     """Paste a picture and hold its upload, which is yielded."""
-    with holding(wide) as held:
+    with held_uploads(wide) as held:
         wide.page.evaluate(PASTE, [area_id, list(IMAGE["buffer"])])
+        # Playwright calls the route only while it evaluates something.
         until(lambda: wide.page.evaluate("1") and held)
         expect(wide.page.locator(f"#{area_id}")).to_have_value(re.compile("Uploading image.png…"))
         yield held[0]
 
 
-def waits(page, name="image.png"):
+def expect_waiting(page, name="image.png"):
     """Check that the page says, and announces, what its form waits for."""
     words = f"Waiting for {name}…"
     note = page.locator("form span", has_text="Waiting")
@@ -69,7 +70,7 @@ def test_a_comment_waits_for_the_picture_in_it(wide, ticket, by):
                 page.locator("#comment-body").press("Control+Enter")
             else:
                 page.get_by_role("button", name="Comment", exact=True).click()
-            waits(page)
+            expect_waiting(page)
         assert not sent
         page.set_viewport_size({"width": 360, "height": 780})
         keep(page, "waiting")
@@ -90,7 +91,7 @@ def test_a_comment_that_waits_still_moves_the_ticket(wide, ticket):
     with uploading(wide, "comment-body") as upload:
         page.get_by_text("Comment and move to…").click()
         page.locator("#comment-states").get_by_role("button", name="Done").click()
-        waits(page)
+        expect_waiting(page)
         upload.continue_()
         expect(page.locator("#thread .markdown img")).to_have_count(1)
     expect(page.locator("#edit-state")).to_contain_text("Done")
@@ -99,15 +100,15 @@ def test_a_comment_that_waits_still_moves_the_ticket(wide, ticket):
 def test_a_text_waits_for_each_of_several_files(wide, ticket):
     page = wide.page
     page.click("#edit-body")
-    with holding(wide) as held:
+    with held_uploads(wide) as held:
         with page.expect_file_chooser() as chooser:
             page.locator("[data-attach=value]").click()
         chooser.value.set_files([IMAGE, {**IMAGE, "name": "b.png"}])
         until(lambda: page.evaluate("1") and held)
         page.locator("#value").press("Control+Enter")
-        waits(page, "a.png")
+        expect_waiting(page, "a.png")
         held[0].continue_()
-        waits(page, "b.png")
+        expect_waiting(page, "b.png")
         until(lambda: page.evaluate("1") and len(held) == 2)
         held[1].continue_()
         expect(page.locator("#ticket-field-body img")).to_have_count(2)
@@ -120,7 +121,7 @@ def test_a_text_without_its_picture_is_not_sent(wide, ticket, how):
     area.fill("Look: ")
     with uploading(wide, "comment-body") as upload:
         area.press("Control+Enter")
-        waits(page)
+        expect_waiting(page)
         if how == "refused":
             upload.fulfill(status=422, body=REFUSED, content_type="application/json")
         else:
@@ -149,7 +150,7 @@ def test_a_picture_arrives_in_an_editor_that_was_opened_again(wide, ticket):
         page.click("#edit-body")
         expect(area).to_have_value(re.compile("Uploading"))
         area.press("Control+Enter")
-        waits(page)
+        expect_waiting(page)
         upload.continue_()
         expect(page.locator("#ticket-field-body img")).to_have_count(1)
 
@@ -162,9 +163,9 @@ def test_a_wiki_page_waits_for_the_picture_in_it(wide, seeded):
     area.press("Control+End")
     with uploading(wide, "body") as upload:
         wide.press("Control+s")
-        waits(page)
+        expect_waiting(page)
         page.get_by_role("button", name="Save page").click()
-        waits(page)
+        expect_waiting(page)
         keep(page, "wiki")
         with page.expect_navigation():
             upload.continue_()

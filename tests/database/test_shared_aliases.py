@@ -18,7 +18,7 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 @pytest.fixture
-def busy():
+def rapid_thread_switching():
     """Make threads switch after each step."""
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
@@ -27,7 +27,7 @@ def busy():
 
 
 @pytest.mark.one_database
-def test_threads_that_ask_at_once_get_the_same_columns(busy):
+def test_threads_that_ask_at_once_get_the_same_columns(rapid_thread_switching):
     at_once = Barrier(THREADS)
 
     def ask(alias):
@@ -44,11 +44,11 @@ def test_threads_that_ask_at_once_get_the_same_columns(busy):
 
 
 @pytest.mark.one_database
-def test_no_alias_of_a_module_is_made_otherwise():
-    def is_made(path):
+def test_module_level_aliases_use_shared_alias():
+    def calls_aliased(path):
         statements = ast.parse(path.read_text()).body
         at_import = [one for one in statements if not isinstance(one, FUNCTIONS)]
         calls = [node for one in at_import for node in ast.walk(one) if isinstance(node, ast.Call)]
         return any(getattr(call.func, "id", "") == "aliased" for call in calls)
 
-    assert [str(path) for path in ROOT.glob("app/**/*.py") if is_made(path)] == []
+    assert [str(path) for path in ROOT.glob("app/**/*.py") if calls_aliased(path)] == []

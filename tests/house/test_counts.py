@@ -41,4 +41,8 @@ def test_files_stay_few():
     assert len(counts.modules()) <= 547
     assert len(counts.short_files()) <= 80
     assert len(counts.core_modules()) <= 15
-    assert counts.lines() <= 80_646
+
+
+def test_app_has_no_more_lines_than_its_features_need():
+    # CONTRIBUTING.md says by how much a feature may raise it.
+    assert counts.lines() <= 80_668

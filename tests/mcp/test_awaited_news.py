@@ -80,7 +80,7 @@ def test_a_mention_now_and_then(watch, ada, smith):
     ok(ada.patch("/tickets/OPEN-1", {"priority": "urgent"}))
     assert watch.names() == {"smith"}
     # A process that does not know a bot's mentions includes it; the bot then checks its news.
-    mentions._known.clear()
+    mentions._cached_mentions.clear()
     commented(ada, "OPEN-2")
     assert watch.names() == {"smith", "scout", "fenced"}
 

@@ -161,13 +161,13 @@ def test_what_was_no_news_is_looked_up_once(ada, smith, cast, held, monkeypatch)
     smith.call("get_self")
     ok(ada.post("/tickets/OPEN-2/comments", {"body": "Not for smith"}), 201)
     lookups = []
-    found = bot_news._found
+    found = bot_news._news_after
 
     def counted(*args):
         lookups.append(1)
         return found(*args)
 
-    monkeypatch.setattr(bot_news, "_found", counted)
+    monkeypatch.setattr(bot_news, "_news_after", counted)
     for _ in range(3):
         assert smith.call("get_self")["news"] == []
     assert len(lookups) == 1
@@ -181,7 +181,7 @@ def test_the_calls_of_bots_are_not_read_for_news(app, cast):
         run_write(_many_calls)
     with app.app_context(), reading():
         connection = session.connection()
-        statement = bot_news._HAPPENED.compiled(connection.dialect)
+        statement = bot_news._RECENT_EVENT_IDS.compiled(connection.dialect)
         plan = plan_of(connection, statement, {"start": now_ms(), "user_id": cast.smith.user_id})
     shown = "\n".join(plan)
     assert "ix_audit_events_of_tickets" in shown, shown

@@ -71,7 +71,7 @@ def measured(app, measuring_app):
     folder = measuring_app.config["SETTINGS"].metrics_folder
     recording.start(folder, measuring_app.config["TOOLS"].tools)
     yield measuring_app
-    measuring.use(None)
+    measuring.set_receiver(None)
 
 
 @pytest.fixture

@@ -255,7 +255,7 @@ def _import(world: World) -> Error:
     assert running.import_ticket is import_ticket
     return world.verb(
         lambda bot: creating.create_ticket(
-            bot, world.project, title="Row", state_id=world.done, written_at=(1, 1)
+            bot, world.project, title="Row", state_id=world.done, timestamps=(1, 1)
         )
     )
 

@@ -6,7 +6,7 @@ import pytest
 
 from app.inbox import inbox_page as pages
 from app.inbox import service
-from app.inbox.mentions import mention_of
+from app.inbox.mentions import mention_pattern
 from tests.support.story import make_ticket, ok
 from tests.web.test_home import say, text_of
 
@@ -280,7 +280,7 @@ def test_a_browser_asks_for_the_newest(ada, cast, watched):
 
 
 def test_an_excerpt_cuts_no_link_and_keeps_a_picture():
-    mention = mention_of("ada")
+    mention = mention_pattern("ada")
     link = "[the runbook](https://docs.example.org/runbook)"
     words = "word " * 46
     assert pages.excerpt(f"{words}{link} and more to read", mention) == (f"{words}the", True)

@@ -20,7 +20,7 @@ from app.projects import loaders as projects_loaders
 from app.projects.pages import offered_projects
 from app.tickets import loaders as tickets
 from app.tickets import read, stalled_bots
-from app.web.forms import Form, keep_changes, load_form, remember, submit
+from app.web.forms import Form, drop_unchanged_values, load_form, remember_originals, submit
 from app.web.guard import actor
 from app.web.render import go, html, page, render
 from app.wiki.models import WikiPage
@@ -84,7 +84,7 @@ def change_settings(bot_id: str) -> Response:
     form = load_form(BotPatch)
     form.data["can_edit_global_wiki"] = "can_edit_global_wiki" in request.form
     load_allowlist(form)
-    keep_changes(form, {name: bot[name] for name in EDITABLE})
+    drop_unchanged_values(form, {name: bot[name] for name in EDITABLE})
     if not submit(form, lambda person: bots.update_bot(person, bot_id, **form.data)):
         return _show_bot(username, form, status=422)
     return go(f"/bots/{username}")
@@ -99,7 +99,7 @@ def _show_bot(username: str, form: Form, *, status: int = 200) -> Response:
         projects = offered_projects()
         tested = bot_activity.test_access(actor(), user.id, reference) if reference else None
         writes, refused = in_words(work.writes), in_words(work.refused)
-    remember(form, {name: bot[name] for name in EDITABLE})
+    remember_originals(form, {name: bot[name] for name in EDITABLE})
     keys = keys_of(bot["project_ids"], projects)
     return page(
         "bots/show.html",

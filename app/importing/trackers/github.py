@@ -9,7 +9,7 @@ from urllib.parse import urlencode, urlsplit
 
 from app.core.clock import iso
 from app.importing import dates, github
-from app.importing.foreign_markdown import as_link_text
+from app.importing.foreign_markdown import safe_link_text
 from app.importing.issues import Issue, IssueComment, IssueLink
 from app.importing.messages import PULL_REQUEST, closed
 from app.importing.report import ImportReport
@@ -172,7 +172,7 @@ class GitHub:
             if one["is_pull"]:
                 report.note(f"#{number}", PULL_REQUEST)
                 for issue in dict.fromkeys(_CLOSES.findall(one["body"])):
-                    title = as_link_text(f"#{number} {one['title'] or ''}")
+                    title = safe_link_text(f"#{number} {one['title'] or ''}")
                     parts[int(issue)].pages.append((title, one["html_url"]))
             else:
                 issues.append((f"#{number}", one))

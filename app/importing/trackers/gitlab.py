@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 
 from app.core.clock import iso
 from app.importing import dates
-from app.importing.foreign_markdown import as_link_text, without_comments
+from app.importing.foreign_markdown import safe_link_text, without_comments
 from app.importing.issues import PARENT_LINK, Issue, IssueComment, IssueLink
 from app.importing.messages import NOT_AN_ISSUE, also_assigned_to
 from app.importing.report import ImportReport
@@ -159,7 +159,7 @@ class GitLab:
         for one in file.items("links"):
             parts[one["iid"]].links.append(IssueLink(one["kind"], one["other"]))
         for one in file.items("related_merge_requests"):
-            parts[one["iid"]].pages.append((as_link_text(one["title"]), one["url"]))
+            parts[one["iid"]].pages.append((safe_link_text(one["title"]), one["url"]))
         epics: dict[str, Issue] = {}
         found = []
         for number, one in enumerate(known.values(), start=1):

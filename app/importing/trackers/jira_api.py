@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 from app.core.clock import MINUTE_MS, now_ms
 from app.importing import dates, jira
 from app.importing.file_links import ATTACHMENTS
-from app.importing.foreign_markdown import as_link_text
+from app.importing.foreign_markdown import safe_link_text
 from app.importing.issues import MEDIUM, PARENT_LINK, Issue, IssueComment, IssueFile, IssueLink
 from app.importing.messages import ENVIRONMENT, NO_TITLE_GIVEN, NOT_AN_ISSUE
 from app.importing.report import ImportReport
@@ -274,7 +274,7 @@ class Jira:
             (
                 ATTACHMENTS,
                 "\n".join(
-                    f"- [{as_link_text(name)}]({address})" for name, address in one["attached"]
+                    f"- [{safe_link_text(name)}]({address})" for name, address in one["attached"]
                 ),
             )
         )

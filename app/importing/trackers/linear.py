@@ -12,7 +12,7 @@ from typing import Any
 
 from app.core.clock import iso
 from app.importing import dates
-from app.importing.foreign_markdown import as_link_text
+from app.importing.foreign_markdown import safe_link_text
 from app.importing.issues import PARENT_LINK, Issue, IssueComment, IssueFile, IssueLink
 from app.importing.messages import NOT_AN_ISSUE
 from app.importing.report import ImportReport
@@ -208,7 +208,9 @@ class Linear:
                 continue
             own = parts[name]
             own.address = one["url"]
-            own.pages = [(as_link_text(title) or "Attachment", url) for title, url in one["files"]]
+            own.pages = [
+                (safe_link_text(title) or "Attachment", url) for title, url in one["files"]
+            ]
             own.files = [
                 IssueFile(url, url, title) for title, url in one["files"] if FILES.fullmatch(url)
             ]

@@ -105,9 +105,9 @@ def projects_shown() -> list[dict[str, Any]]:
     return found
 
 
-def id_of_number(present: Actor, number: str, field: str) -> str:
+def id_of_number(person: Actor, number: str, field: str) -> str:
     """The id of the ticket with a typed display id; raises InvalidField for the field."""
-    ticket = loaders.named_in_body(present, number.strip().upper())
+    ticket = loaders.named_in_body(person, number.strip().upper())
     if ticket is None:
         raise InvalidField(field, "not_found", messages.ticket_not_found(number.strip()))
     return ticket.id

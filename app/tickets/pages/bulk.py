@@ -210,19 +210,19 @@ def change_step() -> Response:
         return _as_json(orjson.dumps({"problem": next(iter(form.errors.values()))}), 422)
     chosen = found[:STEP]
 
-    def step(present: Actor) -> StoredAnswer:
+    def step(person: Actor) -> StoredAnswer:
         before = [beside] if beside else []
-        outcomes = bulk.change(present, chosen, changes, before=before)
+        outcomes = bulk.change(person, chosen, changes, before=before)
         answer = {
             "changed": sum(outcome.is_changed for outcome in outcomes),
             "skipped": Counter(outcome.why for outcome in outcomes if not outcome.is_changed),
             "next": found[STEP] if len(found) > STEP else None,
             "beside": chosen[-1] if chosen else None,
-            **run_fields(present),
+            **run_fields(person),
         }
         return StoredAnswer(200, orjson.dumps(answer), {})
 
-    return _as_json(write(lambda present: once(present, partial(step, present))).body)
+    return _as_json(write(lambda person: once(person, partial(step, person))).body)
 
 
 def _as_json(answer: bytes, status: int = 200) -> Response:
@@ -300,8 +300,8 @@ def replace_state(key: str, state_id: str) -> Response:
     if not into:
         form.refuse("into_state_id", messages.SELECT_A_STATE)
 
-    def work(present: Actor) -> None:
-        bulk.replace_state(present, project.id, state_id, into_state_id=into)
+    def work(person: Actor) -> None:
+        bulk.replace_state(person, project.id, state_id, into_state_id=into)
 
     return STATES.run(project, form, work, undo_text=messages.MOVED_AND_STATE_DELETED)
 
@@ -315,8 +315,8 @@ def merge_labels(key: str) -> Response:
         if not form.value(name):
             form.refuse(name, messages.SELECT_A_LABEL)
 
-    def work(present: Actor) -> None:
+    def work(person: Actor) -> None:
         into = form.value("into_label_id")
-        bulk.merge_label(present, project.id, form.value("label_id"), into_label_id=into)
+        bulk.merge_label(person, project.id, form.value("label_id"), into_label_id=into)
 
     return LABELS.run(project, form, work, undo_text=messages.LABELS_MERGED)

@@ -34,11 +34,11 @@ def watch(reference: str) -> Response:
     form = Form(raw=request.form.copy(), shown=frozenset({"user_id"}))
     user_id = form.value("user_id") or actor().id
 
-    def work(present: Actor) -> None:
+    def work(person: Actor) -> None:
         if form.value("watch") == "no":
-            watchers.remove_watcher(present, reference, user_id)
+            watchers.remove_watcher(person, reference, user_id)
         else:
-            watchers.add_watcher(present, reference, user_id=user_id)
+            watchers.add_watcher(person, reference, user_id=user_id)
 
     submit(form, work)
     if not is_htmx():
@@ -60,7 +60,7 @@ def mute(reference: str) -> Response:
     """Keep the ticket out of the reader's inbox, or let it in again."""
     is_muted = request.form.get("mute") != "no"
     work = watchers.mute if is_muted else watchers.unmute
-    write(lambda present: work(present, reference))
+    write(lambda person: work(person, reference))
     if not is_htmx():
         return go(f"/tickets/{reference}")
     with reading():
@@ -96,14 +96,14 @@ def add_relation(reference: str) -> Response:
         return _answer(reference, form)
     kind, outgoing = relation
 
-    def work(present: Actor) -> None:
+    def work(person: Actor) -> None:
         if outgoing:
-            relations.create_relation(present, reference, type=kind, target_ticket_id=other)
-        elif loaders.named_in_body(present, other) is None:
+            relations.create_relation(person, reference, type=kind, target_ticket_id=other)
+        elif loaders.named_in_body(person, other) is None:
             # A missing ticket as the source would return 404 instead of a message at the field.
             raise InvalidField("target_ticket_id", "not_found", TICKET_NOT_FOUND)
         else:
-            relations.create_relation(present, other, type=kind, target_ticket_id=reference)
+            relations.create_relation(person, other, type=kind, target_ticket_id=reference)
 
     submit(form, work)
     return _answer(reference, form)
@@ -112,7 +112,7 @@ def add_relation(reference: str) -> Response:
 @pages.post("/tickets/<reference>/relations/<relation_id>/delete")
 def remove_relation(reference: str, relation_id: str) -> Response:
     form = Form(shown=FIELDS)
-    submit(form, lambda present: relations.delete_relation(present, reference, relation_id))
+    submit(form, lambda person: relations.delete_relation(person, reference, relation_id))
     return _answer(reference, form)
 
 
@@ -132,13 +132,13 @@ def _links(reference: str, form: Form | None) -> Response:
 @pages.post("/tickets/<reference>/links")
 def add_link(reference: str) -> Response:
     form = load_form(LinkCreate)
-    submit(form, lambda present: links.add_link(present, reference, **form.data))
+    submit(form, lambda person: links.add_link(person, reference, **form.data))
     return _links(reference, form)
 
 
 @pages.post("/tickets/<reference>/links/<link_id>/delete")
 def remove_link(reference: str, link_id: str) -> Response:
-    write(lambda present: links.remove_link(present, reference, link_id))
+    write(lambda person: links.remove_link(person, reference, link_id))
     return _links(reference, None)
 
 
@@ -147,13 +147,13 @@ def add_child(reference: str) -> Response:
     """Create a story of an epic, or a subtask of a story, from a title."""
     form = Form(raw=request.form.copy(), shown=frozenset({"title"}))
 
-    def work(present: Actor) -> str:
-        parent = loaders.visible(present, reference)
+    def work(person: Actor) -> str:
+        parent = loaders.visible(person, reference)
         kind = creating.CHILD_TYPE.get(TicketType(parent.type))
         if kind is None:
             raise InvalidField("title", "wrong_type", SUBTASK_WITHOUT_CHILDREN)
         child = creating.create_ticket(
-            present,
+            person,
             parent.project_id,
             title=form.value("title"),
             type=kind.value,

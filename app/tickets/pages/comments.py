@@ -28,14 +28,14 @@ def add_comment(reference: str) -> Response:
     form = load_form(CommentCreate)
     state_id = request.form.get("state_id")
 
-    def work(present: Actor) -> str:
+    def work(person: Actor) -> str:
         with in_page_words():
             if state_id:
                 service.transition_ticket(
-                    present, reference, state_id=state_id, comment=form.data["body"]
+                    person, reference, state_id=state_id, comment=form.data["body"]
                 )
             else:
-                comments.create_comment(present, reference, body=form.data["body"])
+                comments.create_comment(person, reference, body=form.data["body"])
         return f"/tickets/{reference}"
 
     target = create(form, work)
@@ -169,9 +169,9 @@ def edit_comment(comment_id: str) -> Response:
 def save_comment(comment_id: str) -> Response:
     form = load_form(CommentPatch, keep_empty=True)
 
-    def work(present: Actor) -> None:
+    def work(person: Actor) -> None:
         with in_page_words():
-            comments.update_comment(present, comment_id, **form.data)
+            comments.update_comment(person, comment_id, **form.data)
 
     if submit(form, work):
         return show_comment(comment_id)
@@ -188,7 +188,7 @@ def confirm_delete_comment(comment_id: str) -> Response:
 def delete_comment(comment_id: str) -> Response:
     """Delete a comment, and show the line that replaces it, with the undo button."""
     entry, subject = _find(comment_id)
-    submit(Form(), lambda present: comments.delete_comment(present, comment_id))
+    submit(Form(), lambda person: comments.delete_comment(person, comment_id))
     if not is_htmx():
         return go(f"/tickets/{subject.ticket['display_id']}")
     with reading():

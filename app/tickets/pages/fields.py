@@ -208,7 +208,7 @@ def parents(reference: str) -> Response:
 
 @pages.post("/tickets/<reference>/fields/<name>")
 def save_field(reference: str, name: str) -> Response:
-    """Save a field, unless it differs from the value that the editor showed."""
+    """Save a field, unless someone else changed it after the editor was opened."""
     _check_name(name)
     form = Form(raw=request.form.copy(), shown=frozenset({"value"}))
     resolution = form.value("take")
@@ -221,8 +221,8 @@ def save_field(reference: str, name: str) -> Response:
         return _editor(reference, name, form, status=409, seen=form.value("seen"))
     stale: list[TicketPageData] = []
 
-    def work(present: Actor) -> None:
-        before = change_field(present, reference, name, form)
+    def work(person: Actor) -> None:
+        before = change_field(person, reference, name, form)
         stale[:] = [before.subject] if before.is_stale else []
 
     submit_field(form, work)
@@ -245,7 +245,7 @@ def save_field(reference: str, name: str) -> Response:
 
 
 @dataclass(frozen=True, slots=True)
-class Before:
+class FieldBeforeChange:
     """The ticket before a change of a field; ``is_stale`` if the change was refused as outdated."""
 
     subject: TicketPageData
@@ -253,8 +253,8 @@ class Before:
     is_stale: bool = False
 
 
-def change_field(present: Actor, reference: str, name: str, form: Form) -> Before:
-    """Save the submitted value, unless the field differs from what the form showed (``seen``)."""
+def change_field(person: Actor, reference: str, name: str, form: Form) -> FieldBeforeChange:
+    """Save the submitted value, unless someone changed the field after the form showed ``seen``."""
     if "pick" in form.raw:
         # A selected suggestion replaces the typed text.
         form.raw["value"] = form.value("pick")
@@ -262,23 +262,23 @@ def change_field(present: Actor, reference: str, name: str, form: Form) -> Befor
         # A form without its field must not empty the field.
         raise InvalidField("value", "required", messages.ENTER_A_VALUE)
     # Locked before it is read, so that it cannot change between the comparison and the save.
-    loaders.writable(present, reference)
-    subject = page_queries.subject(present, reference)
+    loaders.writable(person, reference)
+    subject = page_queries.subject(person, reference)
     current = value_of(subject.ticket, name)
     expected = (_as_sent(form.value("seen", current)), _as_sent(form.value("value")))
     if name == "labels":
         label_ids = _merged_labels(form, current)
         created = next(filter(str.strip, form.values("create")), "")
         if created:
-            label_ids.append(labels.named(present, subject.project["id"], created).id)
+            label_ids.append(labels.named(person, subject.project["id"], created).id)
         form.data["label_ids"] = label_ids
     elif _as_sent(current) not in expected:
-        return Before(subject, current, is_stale=True)
+        return FieldBeforeChange(subject, current, is_stale=True)
     elif normalize_newlines(form.value("value")) == normalize_newlines(current):
         # Browsers normalize line breaks, which is not a change of the text.
-        return Before(subject, current)
-    _save(present, reference, name, form)
-    return Before(subject, current)
+        return FieldBeforeChange(subject, current)
+    _save(person, reference, name, form)
+    return FieldBeforeChange(subject, current)
 
 
 def _show_conflict(reference: str, name: str, form: Form, subject: TicketPageData) -> Response:
@@ -339,21 +339,21 @@ def submit_field(form: Form, work: Callable[[Actor], None]) -> None:
         form.errors.setdefault("value", form.errors.pop(name))
 
 
-def _save(present: Actor, reference: str, name: str, form: Form) -> None:
+def _save(person: Actor, reference: str, name: str, form: Form) -> None:
     field = BY_PAGE_NAME[name]
     value = normalize_newlines(form.value("value"))
     if name == "state":
         data = load(Transition, {field.name: value}, "body")
         with in_page_words():
-            service.transition_ticket(present, reference, **data)
+            service.transition_ticket(person, reference, **data)
         return
     if name == "labels":
         change = form.data["label_ids"]
     elif name == "parent" and value.strip():
-        change = id_of_number(present, value, field.name)
+        change = id_of_number(person, value, field.name)
     elif name == "due_date":
         change = due_dates.iso_of(value, field.name)
     else:
         kind = TicketPatch().fields[field.name]
         change = json_value(kind, value.strip() if kind.allow_none else value)
-    service.update_ticket(present, reference, **load(TicketPatch, {field.name: change}, "body"))
+    service.update_ticket(person, reference, **load(TicketPatch, {field.name: change}, "body"))

@@ -354,9 +354,9 @@ def save_view() -> Response:
     form = Form(raw=request.form.copy(), shown=frozenset({"name"}))
     saved: list[str] = []
 
-    def work(present: Actor) -> None:
+    def work(person: Actor) -> None:
         view = saved_views.save_view(
-            present,
+            person,
             project,
             name=form.value("name"),
             query=form.value("query"),
@@ -372,14 +372,14 @@ def save_view() -> Response:
 
 @pages.post("/views/<view_id>/delete")
 def delete_view(view_id: str) -> Response:
-    write(lambda present: saved_views.delete_view(present, view_id))
+    write(lambda person: saved_views.delete_view(person, view_id))
     return go(safe_next(request.form.get("back")))
 
 
 @pages.post("/views/<view_id>/share")
 def share_view(view_id: str) -> Response:
     is_shared = request.form.get("shared") == "yes"
-    write(lambda present: saved_views.share_view(present, view_id, is_shared=is_shared))
+    write(lambda person: saved_views.share_view(person, view_id, is_shared=is_shared))
     return go(safe_next(request.form.get("back")))
 
 
@@ -389,7 +389,7 @@ def choose_columns() -> Response:
     shown = request.form.getlist("shown")
     hidden = choices.hiding(name for name in choices.COLUMNS if name not in shown)
     preference = {choices.HIDDEN: hidden}
-    write(lambda present: personal.choose(present, preference))
+    write(lambda person: personal.choose(person, preference))
     back, query = request.form.get("back", ""), request.form.get("query", "")
     back = safe_next(f"{back}?{query}" if query else back)
     return choices.carry(go(back), preference)

@@ -22,7 +22,7 @@ from app.tickets.models import Ticket
 from app.tickets.pages import messages, show
 from app.tickets.pages.blueprint import FIELD_LABELS, open_below_text, pages, ticket_page
 from app.tickets.pages.fields import (
-    Before,
+    FieldBeforeChange,
     change_field,
     options_of,
     submit_field,
@@ -65,8 +65,8 @@ def move(reference: str) -> Response:
         form = Form(raw=sent.copy())
         back = safe_next(sent.get("back"))
 
-        def work(present: Actor) -> MovedCard:
-            return board_moves.move_card(present, reference, to=target, seen=None, beside=_beside())
+        def work(person: Actor) -> MovedCard:
+            return board_moves.move_card(person, reference, to=target, seen=None, beside=_beside())
 
         if submit(form, work):
             return go(back)
@@ -76,8 +76,8 @@ def move(reference: str) -> Response:
     if "from_state_id" in sent:
         seen = BoardCell(sent["from_state_id"], sent.get("from_lane", ""))
     result = write(
-        lambda present: board_moves.move_card(
-            present, reference, to=target, seen=seen, grouping=grouping, beside=_beside()
+        lambda person: board_moves.move_card(
+            person, reference, to=target, seen=seen, grouping=grouping, beside=_beside()
         )
     )
     if result.is_moved:
@@ -220,10 +220,10 @@ def pick(reference: str, name: str) -> Response:
     form = Form(raw=request.form.copy(), shown=frozenset({"value"}))
     if form.value("value") == "me":
         form.raw["value"] = actor().id
-    before: list[Before] = []
+    before: list[FieldBeforeChange] = []
 
-    def work(present: Actor) -> None:
-        before[:] = [change_field(present, reference, name, form)]
+    def work(person: Actor) -> None:
+        before[:] = [change_field(person, reference, name, form)]
 
     submit_field(form, work)
     is_stale = bool(before) and before[0].is_stale

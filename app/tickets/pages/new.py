@@ -44,8 +44,8 @@ def _read(project: SeenProject, values: MultiDict[str, str]) -> quick.QuickTicke
 
 def _create(project: SeenProject, form: Form) -> str | None:
 
-    def work(present: Actor) -> str:
-        return creating.create_ticket(present, project.id, **form.data).display_id
+    def work(person: Actor) -> str:
+        return creating.create_ticket(person, project.id, **form.data).display_id
 
     return create(form, work)
 

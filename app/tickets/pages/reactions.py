@@ -25,9 +25,9 @@ def react(comment_id: str) -> Response:
     removed = request.form.get("take_back", "")
     pressed = removed or request.form.get("react", "")
 
-    def work(present: Actor) -> None:
+    def work(person: Actor) -> None:
         verb = reactions.remove_reaction if removed else reactions.add_reaction
-        verb(present, comment_id, pressed)
+        verb(person, comment_id, pressed)
 
     write(work)
     with reading():

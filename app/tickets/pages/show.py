@@ -31,14 +31,14 @@ def confirm_delete(reference: str) -> Response:
 
 @pages.post("/tickets/<reference>/delete")
 def delete(reference: str) -> Response:
-    write(lambda present: service.delete_ticket(present, reference))
+    write(lambda person: service.delete_ticket(person, reference))
     # The page of a deleted ticket offers to restore it, and says what happened to its children.
     return go(f"/tickets/{reference}")
 
 
 @pages.post("/tickets/<reference>/restore")
 def restore(reference: str) -> Response:
-    write(lambda present: service.restore_ticket(present, reference))
+    write(lambda person: service.restore_ticket(person, reference))
     return go(f"/tickets/{reference}")
 
 

@@ -17,7 +17,7 @@ from app.tickets.pages import messages
 from app.tickets.pages.blueprint import pages, words
 from app.tickets.pages.board import label_summaries
 from app.tickets.schemas import TemplateForm
-from app.web.forms import Form, keep_changes, load_form, remember, submit
+from app.web.forms import Form, drop_unchanged_values, load_form, remember_originals, submit
 from app.web.guard import write
 from app.web.render import go, is_htmx, page, with_undo
 
@@ -56,7 +56,9 @@ def template_list(key: str) -> Response:
 def _editor(
     project: SeenProject, form: Form, template: dict[str, Any] | None, *, status: int = 200
 ) -> Response:
-    remember(form, {name: template[name] for name in TemplateForm().fields} if template else {})
+    remember_originals(
+        form, {name: template[name] for name in TemplateForm().fields} if template else {}
+    )
     with reading():
         found = label_summaries(project.id)
     return page(
@@ -85,8 +87,8 @@ def _save(
     work: Callable[[Actor, dict[str, Any]], object],
 ) -> Response:
     form = load_form(TemplateForm, keep_empty=True, label_ids=request.form.getlist("label_ids"))
-    keep_changes(form, template or {})
-    if submit(form, lambda present: work(present, form.data)):
+    drop_unchanged_values(form, template or {})
+    if submit(form, lambda person: work(person, form.data)):
         return go(_address_of(project))
     return _editor(project, form, template, status=422)
 
@@ -100,8 +102,8 @@ def new_template(key: str) -> Response:
 def add_template(key: str) -> Response:
     project = project_of(key)
 
-    def work(present: Actor, fields: dict[str, Any]) -> object:
-        return templates.create_template(present, project.id, **fields)
+    def work(person: Actor, fields: dict[str, Any]) -> object:
+        return templates.create_template(person, project.id, **fields)
 
     return _save(project, None, work)
 
@@ -116,8 +118,8 @@ def edit_template(key: str, template_id: str) -> Response:
 def save_template(key: str, template_id: str) -> Response:
     project = project_of(key)
 
-    def work(present: Actor, fields: dict[str, Any]) -> object:
-        return templates.update_template(present, project.id, template_id, **fields)
+    def work(person: Actor, fields: dict[str, Any]) -> object:
+        return templates.update_template(person, project.id, template_id, **fields)
 
     return _save(project, _stored(project, template_id), work)
 
@@ -125,7 +127,7 @@ def save_template(key: str, template_id: str) -> Response:
 @pages.post(f"{ADDRESS}/<template_id>/delete")
 def delete_template(key: str, template_id: str) -> Response:
     project = project_of(key)
-    write(lambda present: templates.delete_template(present, project.id, template_id))
+    write(lambda person: templates.delete_template(person, project.id, template_id))
     if not is_htmx():
         return go(_address_of(project))
     return with_undo(_show(project), messages.TEMPLATE_DELETED, _address_of(project))

@@ -81,8 +81,8 @@ def create_page(key: str | None = None) -> Response:
         scope = scope_of(key)
     form = load_form(WikiPageCreate, project_id=scope.id)
 
-    def work(present: Actor) -> str:
-        page = service.create_page(present, **form.data)
+    def work(person: Actor) -> str:
+        page = service.create_page(person, **form.data)
         return address_of(scope.key, page.slug, page.id)
 
     address = create(form, work)
@@ -146,11 +146,11 @@ def _save(scope: WikiScope, reference: str) -> Response:
         del changes["body"]
     conflicts: list[Conflict] = []
 
-    def work(present: Actor) -> None:
+    def work(person: Actor) -> None:
         conflicts.clear()
         try:
             service.update_page(
-                present, page.id, if_match=request.form.get("etag", page.etag), **changes
+                person, page.id, if_match=request.form.get("etag", page.etag), **changes
             )
         except Conflict as error:
             if (error.details or {}).get("reason") == "etag_mismatch":
@@ -272,7 +272,7 @@ def confirm_delete(reference: str, key: str | None = None) -> Response:
 def delete(reference: str, key: str | None = None) -> Response:
     with reading():
         scope, page = scope_and_page(key, reference)
-    write(lambda present: service.delete_page(present, page.id, if_match=request.form.get("etag")))
+    write(lambda person: service.delete_page(person, page.id, if_match=request.form.get("etag")))
     return go(scope.base)
 
 
@@ -286,8 +286,8 @@ def restore_page(reference: str, key: str | None = None) -> Response:
             address = scope.address(page_of(scope, reference))
     except Gone:
         address = write(
-            lambda present: scope.address(
-                service.restore_page(present, reference, project_id=scope.id)
+            lambda person: scope.address(
+                service.restore_page(person, reference, project_id=scope.id)
             )
         )
     return go(address)

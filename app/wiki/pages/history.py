@@ -83,9 +83,9 @@ def restore(reference: str, number: int, key: str | None = None) -> Response:
         scope, page = scope_and_page(key, reference)
         (row,) = page_queries.numbered(actor(), page, number)
 
-    def work(present: Actor) -> None:
+    def work(person: Actor) -> None:
         service.update_page(
-            present,
+            person,
             page.id,
             if_match=request.form.get("etag"),
             title=row["title"],

@@ -5,8 +5,7 @@ import pytest
 from app.core.actor import Actor, ActorKind
 from app.database.session import reading
 from app.wiki import did_you_mean
-from app.wiki.did_you_mean import closest_slugs as near
-from app.wiki.did_you_mean import known_slugs
+from app.wiki.did_you_mean import closest_slugs, known_slugs
 from tests.support.statements import statements
 
 SLUGS = known_slugs(
@@ -28,26 +27,26 @@ SLUGS = known_slugs(
     ],
 )
 def test_a_slip_leads_to_the_slug_that_was_meant(typed, meant):
-    assert meant in near(SLUGS, typed)
+    assert meant in closest_slugs(SLUGS, typed)
 
 
 @pytest.mark.parametrize("typed", ["architecture", "zzz", "q", "stack"])
 def test_nothing_is_suggested_for_what_resembles_nothing(typed):
-    assert near(SLUGS, typed) == []
+    assert closest_slugs(SLUGS, typed) == []
 
 
 def test_the_likeliest_comes_first_and_only_a_few_are_named():
-    found = near(
+    found = closest_slugs(
         known_slugs([f"setup-{one}" for one in "abcdefgh"] + ["setup-guide"]), "setup-guides"
     )
     assert found[0] == "setup-guide"
     assert len(found) == did_you_mean.MAX_SUGGESTIONS
 
 
-def test_a_trigram_of_all_slugs_is_not_counted(monkeypatch):
+def test_common_trigrams_are_ignored(monkeypatch):
     monkeypatch.setattr(did_you_mean, "COMMON", 3)
     candidates = known_slugs([f"page-{number}" for number in range(10)] + ["page-setup"])
-    assert near(candidates, "page-setpu") == ["page-setup"]
+    assert closest_slugs(candidates, "page-setpu") == ["page-setup"]
 
 
 def test_slugs_are_read_in_one_statement_without_the_texts(app, cast):
