@@ -71,7 +71,7 @@ def serve(app: Flask) -> None:
         try:
             _supervise(settings, needs_setup)
         finally:
-            _fold_log(app)
+            _checkpoint_wal(app)
 
 
 def _supervise(settings: Settings, needs_setup: bool) -> None:
@@ -197,7 +197,7 @@ def prepare_database(app: Flask) -> bool:
             db.engine.dispose()
 
 
-def _fold_log(app: Flask) -> None:
+def _checkpoint_wal(app: Flask) -> None:
     """Fold SQLite's write-ahead log into the database file."""
     with app.app_context():
         engine = db.engine
