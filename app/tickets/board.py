@@ -139,6 +139,11 @@ class Column:
         """The number of matching tickets without a card."""
         return self.fitting - self.shown
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether there are more tickets than a column shows, so that lanes do not cover all."""
+        return self.older > 0 and self.shown >= CARDS_PER_COLUMN
+
 
 @dataclass(frozen=True, slots=True)
 class BoardLane:

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import literal_column, update
 
 from app.core.clock import DAY_MS, now_ms
 from app.database.session import run_write, session
@@ -77,6 +77,54 @@ def test_a_column_of_very_many_is_counted_up_to_a_point(ada, make, few_counted):
         make("One more")
         for path in ("/projects/OPEN/board", "/board"):
             assert f">{said}</span>" in ada.get(path).text, (path, said)
+
+
+@pytest.fixture
+def few_cards(monkeypatch):
+    """Limit the cards of a column to two."""
+    board._firsts.cache_clear()
+    monkeypatch.setattr(board, "CARDS_PER_COLUMN", 2)
+    monkeypatch.setattr(board, "_MAX_CARDS", literal_column("2"))
+    yield
+    board._firsts.cache_clear()
+
+
+CUT = "Lanes and their counts cover the first 2 tickets of each column."
+
+
+def counts_of_lanes(text):
+    found = re.findall(r'class="count">\s*<span data-lane-count="(\w+)">(\d+)</span>(\+?)', text)
+    return {lane: count + more for lane, count, more in found}
+
+
+@pytest.mark.usefixtures("few_cards")
+def test_lanes_that_leave_tickets_out_say_so_and_link_to_the_rest(ada, make, states):
+    for priority in ("urgent", "urgent", "low"):
+        text = ada.get("/projects/OPEN/board?group=priority").text
+        assert "+" not in "".join(counts_of_lanes(text).values())
+        assert CUT not in text
+        make("One more", priority=priority, state_id=states["To do"])
+    for query, more in (("", "1 more in list"), ("&q=more", "1 more in list")):
+        text = ada.get(f"/projects/OPEN/board?group=priority{query}").text
+        expected = {"urgent": "2+", "high": "0+", "medium": "0+", "low": "0+"}
+        assert counts_of_lanes(text) == expected
+        assert text.count(CUT) == 1
+        head = re.search(rf'class="head-cell" data-column="{states["To do"]}".*?</p>', text, re.S)
+        assert more in head.group(0)
+        assert f"/projects/OPEN/tickets?{query[1:]}{'&amp;' if query else ''}state_id=" in text
+        assert text.count("more in list") == 1
+    text = ada.get("/board?group=priority").text
+    assert counts_of_lanes(text)["urgent"] == "2+"
+    assert 'href="/tickets?state_category=active"' in text
+
+
+def test_lanes_link_to_what_is_done_for_long_and_count_what_they_show(ada, make, states, age):
+    old = make("Old", priority="low", state_id=states["Done"])
+    make("New", priority="low", state_id=states["Done"])
+    age(old["id"], 15)
+    text = ada.get("/projects/OPEN/board?group=priority").text
+    assert "1 older in list" in text
+    assert counts_of_lanes(text)["low"] == "1"
 
 
 @pytest.fixture

@@ -134,6 +134,7 @@ def _columns(
         "tickets/_board.html",
         project=project,
         columns=columns,
+        max_cards=boards.CARDS_PER_COLUMN,
         card_html=card_html,
         lanes=boards.lanes(shape, columns, people, labels) if board.grouping else (),
         filtered=bool(board.chosen),
