@@ -42,3 +42,44 @@ def test_tickets_pages_and_lists_are_printed_as_they_read(paper, seeded):
         for link in paper.page.locator(".markdown a[href^=http]").all():
             after = link.evaluate("one => getComputedStyle(one, '::after').content")
             assert "https://example.org/log" in after
+
+
+# Texts that do not fit, and parts of a board beyond the edge of the sheet.
+TITLES = ".title-line a, .title-line .label, .card-title, .column-head h2"
+CUT = """titles => [...document.querySelectorAll(titles)].filter(one =>
+    one.scrollWidth > one.clientWidth || one.scrollHeight > one.clientHeight + 2
+).map(one => one.innerText)"""
+BEYOND = """() => [...document.querySelectorAll('.board *:not(.said)')]
+    .filter(one => one.checkVisibility() && one.getBoundingClientRect().right > innerWidth)
+    .map(one => one.outerHTML.slice(0, 80))"""
+
+
+@pytest.mark.parametrize("width", [700, 1020])
+def test_a_board_and_a_list_are_printed_whole(paper, seeded, width):
+    paper.page.set_viewport_size({"width": width, "height": 1020})
+    title = "A title of many words, none of which may be missing on paper " * 2
+    for state in ("Backlog", "To do", "In progress", "In review", "Done"):
+        fields = {"state_id": seeded.ids[state], "label_ids": [seeded.ids["bug"]]}
+        seeded.ticket(title, priority="urgent", **fields)
+    for path in (
+        "/projects/DEMO/board",
+        "/projects/DEMO/board?group=priority",
+        "/projects/DEMO/tickets",
+    ):
+        paper.go(path)
+        assert paper.page.evaluate(CUT, TITLES) == [], path
+        assert paper.page.evaluate(BEYOND) == [], path
+        assert paper.overflow() <= 0, path
+    paper.go("/projects/DEMO/board?group=priority")
+    heads = paper.page.locator(".head-cell")
+    assert [head.bounding_box()["width"] > width / 6 for head in heads.all()] == [True] * 5
+
+
+def test_sections_of_a_ticket_without_content_are_not_printed(paper, seeded):
+    headings = ("Subtasks", "Files", "Relations", "Links")
+    paper.go(f"/tickets/{seeded.ticket('With nothing')}")
+    said = paper.page.locator("main").inner_text().splitlines()
+    assert [one for one in headings if one in said] == []
+    paper.go(f"/tickets/{seeded.ids['rich_ref']}")
+    said = paper.page.locator("main").inner_text()
+    assert [one for one in ("Subtasks", "Relations") if one not in said] == []
