@@ -1,7 +1,7 @@
-// Serves data-behavior="notes", data-behavior="new-note", [data-notes] and [data-note-count].
+// Serves data-behavior="notes", data-behavior="new-note", [data-editor], [data-notes] and [data-note-count].
 // The wall of sticky notes: filtering the notes on the page by text, color and author.
 
-import { marked } from "./page.js";
+import { marked, toast } from "./page.js";
 import { watchTools } from "./toolbar.js";
 
 watchNotes();
@@ -19,10 +19,12 @@ function watchNotes() {
     let shown = 0;
     for (const note of wall.children) {
       const text = note.querySelector("[data-behavior=markdown]")?.textContent.toLowerCase() ?? "";
+      // Whoever edits a note sees it, whatever it says by now.
       note.hidden =
-        !text.includes((wanted.text ?? "").toLowerCase()) ||
-        Boolean(wanted.color && note.dataset.color !== wanted.color) ||
-        Boolean(wanted.author && note.dataset.author !== wanted.author);
+        !note.matches("[data-editor]") &&
+        (!text.includes((wanted.text ?? "").toLowerCase()) ||
+          Boolean(wanted.color && note.dataset.color !== wanted.color) ||
+          Boolean(wanted.author && note.dataset.author !== wanted.author));
       shown += note.hidden ? 0 : 1;
     }
     const all = wall.children.length;
@@ -30,4 +32,17 @@ function watchNotes() {
   };
   for (const one of filters) one.addEventListener("input", apply);
   document.addEventListener("htmx:afterSettle", apply);
+  document.addEventListener("htmx:afterRequest", ({ detail }) => {
+    const { elt, verb } = detail.requestConfig;
+    if (verb !== "post" || !detail.successful) return;
+    const isNew = elt.querySelector("[data-behavior=new-note]");
+    const note = isNew ? wall.firstElementChild : document.getElementById(elt.closest("[data-editor]")?.id);
+    apply();
+    if (!note?.hidden) return;
+    toast("Note saved. The filter hides it.", "", "Clear filter", () => {
+      for (const one of filters) one.value = "";
+      apply();
+      note.querySelector("[data-edit]").focus();
+    });
+  });
 }

@@ -120,6 +120,47 @@ def test_finding_among_the_notes(wide):
     expect(shown).to_have_count(2)
 
 
+def test_an_editor_is_shown_whatever_the_filter(wide, seeded):
+    wide.go(WALL)
+    shown = wide.page.locator(".notes > .note:visible")
+    wide.page.fill("#note-find", "plain note")
+    wide.page.select_option("#note-color", "No color")
+    expect(shown).to_have_count(1)
+    wide.page.click(f"#edit-{seeded.ids['note']}")
+    editor = wide.page.locator(".note.editing textarea")
+    expect(editor).to_be_focused()
+    # Filtering goes on while it is open.
+    wide.page.fill("#note-find", "bank")
+    expect(editor).to_be_visible()
+    editor.focus()
+    wide.press("Escape")
+    expect(shown).to_have_count(0)
+
+
+def test_a_new_note_that_a_filter_hides_is_announced(wide):
+    wide.go(WALL)
+    shown = wide.page.locator(".notes > .note:visible")
+    wide.page.fill("#note-find", "bank")
+    wide.page.fill("#note-body", "To the bank")
+    wide.page.click("text=Add note")
+    expect(shown).to_have_count(2)
+    expect(wide.toast()).to_have_count(0)
+    wide.page.fill("#note-body", "A zebra")
+    wide.page.click("text=Add note")
+    expect(wide.toast()).to_contain_text("Note saved. The filter hides it.")
+    expect(shown).to_have_count(2)
+    wide.toast().get_by_role("button", name="Clear filter").click()
+    zebra = wide.page.locator(".notes > .note:visible", has_text="A zebra")
+    expect(zebra.get_by_label("Edit note")).to_be_focused()
+    expect(wide.page.locator("#note-find")).to_have_value("")
+    wide.page.fill("#note-find", "zebra")
+    zebra.get_by_label("Edit note").click()
+    wide.page.locator(".note.editing textarea").fill("A horse")
+    wide.press("Control+Enter")
+    expect(wide.toast()).to_contain_text("Note saved. The filter hides it.")
+    expect(shown).to_have_count(0)
+
+
 def test_notes_work_without_a_script(plain):
     plain.go("/sticky-notes")
     plain.page.fill("#note-body", "Plain words")
