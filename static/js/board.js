@@ -112,7 +112,15 @@ function onKey(event) {
     openQuickAdd((column ?? cells()[0]).dataset.state);
     return;
   }
-  if (!card) return;
+  if (!card) {
+    const first = cardsOf(board())[0];
+    const isArrow = event.key.startsWith("Arrow") && !event.shiftKey;
+    // With the focus nowhere, arrows would scroll a page that is as tall as the window.
+    if (!first || !isArrow || event.target !== document.body || document.querySelector("dialog[open]")) return;
+    event.preventDefault();
+    reach(first);
+    return;
+  }
   const all = rows();
   const row = all.findIndex((one) => one.includes(column));
   const at = all[row].indexOf(column);

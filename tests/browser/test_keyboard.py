@@ -42,6 +42,28 @@ def test_arrows_walk_the_cards(board):
     expect(wide.column("To do").locator(".card-title").last).to_be_focused()
 
 
+@pytest.mark.parametrize("key", ["ArrowDown", "ArrowUp", "ArrowLeft", "ArrowRight"])
+@pytest.mark.parametrize("query", ["", "?group=priority"])
+def test_an_arrow_starts_at_the_first_card(wide, query, key):
+    wide.go(f"/projects/DEMO/board{query}")
+    wide.press(f"Shift+{key}")
+    expect(wide.page.locator("body")).to_be_focused()
+    wide.press(key)
+    expect(wide.page.locator(".card-title").first).to_be_focused()
+
+
+def test_an_arrow_starts_nothing_beside_a_dialog_or_without_cards(wide):
+    wide.go("/projects/DEMO/board")
+    wide.press("?")
+    wide.page.locator("dialog[open] h2").first.click()
+    wide.page.evaluate("document.activeElement.blur()")
+    wide.press("ArrowDown")
+    assert wide.page.evaluate("document.activeElement.closest('[data-ref]')") is None
+    wide.go("/projects/DEMO/board?q=nothing+like+it")
+    wide.press("ArrowDown")
+    expect(wide.page.locator("body")).to_be_focused()
+
+
 def test_shift_and_an_arrow_move_the_card_and_keep_the_focus(board):
     wide, reference = board
     wide.press("Shift+ArrowRight")
