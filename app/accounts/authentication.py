@@ -17,7 +17,7 @@ from typing import Any
 from flask import Request, Response
 from sqlalchemy import bindparam, delete, literal, or_, select, true, update
 
-from app.accounts import credentials, failure_windows, read_notes, throttle
+from app.accounts import credentials, failure_windows, read_notes, sessions, throttle
 from app.accounts.models import BotMode, BotToken, User, UserSession, Workspace
 from app.audit.service import Target, record
 from app.config import Settings
@@ -281,11 +281,9 @@ def resolve_session(cookie: str) -> Actor:
 
 def _expired(last_seen_at: int, expires_at: int) -> str | None:
     """``absolute`` or ``idle`` for a session that is over."""
-    moment = now_ms()
-    if moment >= expires_at:
+    if now_ms() >= expires_at:
         return "absolute"
-    idle_end = last_seen_at + current_settings().session_idle_minutes * MINUTE_MS
-    return "idle" if moment >= idle_end else None
+    return "idle" if last_seen_at <= sessions.idle_since(current_settings()) else None
 
 
 def record_use(response: Response) -> Response:

@@ -225,7 +225,7 @@ def _show_profile(
 ) -> Response:
     with reading():
         user, _ = users.current_user(actor())
-        session_count = len(sessions.list_own(actor()))
+        session_count = len(sessions.list_own(actor(), current_settings()))
         has_passkeys = passkeys.usable_at(current_settings(), actor().id) is not None
         is_notified = personal.choices_of(actor().id).get(personal.TAKING_PART) != "off"
     ended = request.args.get("ended", "")
@@ -311,7 +311,7 @@ def save_password() -> Response:
 @pages.get(SESSIONS)
 def session_list() -> Response:
     with reading():
-        own = sessions.list_own(actor())
+        own = sessions.list_own(actor(), current_settings())
         has_passkeys = passkeys.usable_at(current_settings(), actor().id) is not None
     shown = [
         {

@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import bindparam, delete, insert, select
+from sqlalchemy import ColumnElement, bindparam, delete, insert, or_, select
 
 from app.accounts import credentials
 from app.accounts.models import User, UserSession
 from app.audit.service import Target, record
+from app.config import Settings
 from app.core import ids
 from app.core.actor import Access, Actor, ActorKind, operation
-from app.core.clock import DAY_MS, now_ms
+from app.core.clock import DAY_MS, MINUTE_MS, now_ms
 from app.core.errors import NotFound, Unauthenticated
 from app.core.ids import as_uuid
 from app.database.session import session
@@ -36,12 +37,20 @@ class OpenedSession:
         return (self.expires_at - self.created_at) // 1000
 
 
+def idle_since(settings: Settings) -> int:
+    """A session that was last seen at this time or before it has ended by idleness."""
+    return now_ms() - settings.session_idle_minutes * MINUTE_MS
+
+
+def is_over(settings: Settings) -> ColumnElement[bool]:
+    """The condition on sessions past their absolute or idle end, whose rows a sweep deletes."""
+    return or_(UserSession.expires_at <= now_ms(), UserSession.last_seen_at <= idle_since(settings))
+
+
 @operation(Access.HUMAN)
-def list_own(actor: Actor) -> Sequence[UserSession]:
-    """The person's unexpired sessions, the most recently used first."""
-    statement = select(UserSession).where(
-        UserSession.user_id == actor.id, UserSession.expires_at > now_ms()
-    )
+def list_own(actor: Actor, settings: Settings) -> Sequence[UserSession]:
+    """The person's sessions that are not over, the most recently used first."""
+    statement = select(UserSession).where(UserSession.user_id == actor.id, ~is_over(settings))
     return session.scalars(statement.order_by(UserSession.last_seen_at.desc())).all()
 
 

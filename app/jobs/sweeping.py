@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import click
-from sqlalchemy import ColumnElement, Text, and_, cast, delete, exists, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, Text, and_, cast, delete, exists, select, tuple_, update
 from sqlalchemy.orm import InstrumentedAttribute, Mapped, mapped_column
 
 from app.accounts.models import BotRead, LoginBucket, PasswordLink, UsedToken, UserSession
+from app.accounts.sessions import is_over
 from app.accounts.throttle import WINDOW_MS
 from app.audit.models import AuditEvent, ToolInvocation
 from app.audit.service import Target, record
@@ -83,12 +84,7 @@ def _delete_due(key: InstrumentedAttribute[Any], *conditions: ColumnElement[bool
 
 def sessions(settings: Settings) -> int:
     """Delete sessions past their absolute or idle end."""
-    moment = now_ms()
-    idle_since = moment - settings.session_idle_minutes * MINUTE_MS
-    return _delete_due(
-        UserSession.id,
-        or_(UserSession.expires_at <= moment, UserSession.last_seen_at <= idle_since),
-    )
+    return _delete_due(UserSession.id, is_over(settings))
 
 
 def password_links(_: Settings) -> int:

@@ -11,6 +11,7 @@ from prometheus_client.registry import Collector
 from sqlalchemy import Text, cast, func, select, text
 
 from app.accounts.models import UserSession
+from app.accounts.sessions import is_over
 from app.config import Settings
 from app.core.clock import now_ms
 from app.core.errors import InvalidCredentials, Unauthenticated, Unavailable
@@ -81,8 +82,8 @@ class _Gauges(Collector):
 def _of_database() -> Iterator[Metric]:
     with reading():
         entries = session.execute(_OUTBOX).all()
-        unended = UserSession.expires_at > now_ms()
-        sessions = session.scalar(select(func.count()).where(unended)) or 0
+        active = ~is_over(current_settings())
+        sessions = session.scalar(select(func.count(UserSession.id)).where(active)) or 0
         waiting, waited_ms = mail.depth()
         size = session.scalar(text(_size_of_database())) or 0
     counts = {state: count for state, count, _ in entries}

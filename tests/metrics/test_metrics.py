@@ -10,10 +10,12 @@ from itertools import count
 import orjson
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from sqlalchemy import update
 
 from app import create_app
+from app.accounts.models import UserSession
 from app.core import measuring
-from app.core.clock import now_ms
+from app.core.clock import MINUTE_MS, now_ms
 from app.core.errors import Unavailable
 from app.core.logs import REDACTED
 from app.database.session import db, run_write
@@ -188,6 +190,14 @@ def test_the_database_and_its_lock_are_measured(measured, scraped, database):
     assert found["docket_database_collisions_total",] == 0
     version = f"version={measured.config['SETTINGS'].version}"
     assert found["docket_build_info", f"database={database.kind}", version] == 1
+
+
+def test_sessions_that_ended_by_idleness_are_not_active(measured, scraped):
+    make_cast(measured)
+    seen_at = now_ms() - measured.config["SETTINGS"].session_idle_minutes * MINUTE_MS
+    with measured.app_context():
+        run_write(lambda: db.session.execute(update(UserSession).values(last_seen_at=seen_at)))
+    assert scraped()["docket_sessions",] == 0
 
 
 def test_an_empty_outbox_has_no_age_however_slow_the_machine(measured, scraped, monkeypatch):

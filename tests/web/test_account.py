@@ -2,6 +2,12 @@
 
 import re
 
+import pytest
+from sqlalchemy import select, update
+
+from app.accounts.models import UserSession
+from app.core.clock import MINUTE_MS, now_ms
+from app.database.session import run_write, session
 from tests.support.story import event_types, ok
 from tests.web.conftest import Reader
 
@@ -79,6 +85,20 @@ def test_the_columns_of_lists_are_chosen_for_all_browsers_of_a_person(app, cast)
     # Unknown column names are ignored, so they cannot become class names.
     first.client.set_cookie("hidden_columns", "due.x<b>")
     assert table.search(first.get("/tickets").text).group(1) == " no-due"
+
+
+@pytest.mark.parametrize(("minutes_left", "listed"), [(1, 2), (0, 1)])
+def test_a_session_that_ended_by_idleness_is_not_listed(app, cast, minutes_left, listed):
+    """Its row stays until it is used or swept."""
+    here, there = newcomer(app, cast), browser(app)
+    limit = app.config["SETTINGS"].session_idle_minutes
+    newest = select(UserSession.id).order_by(UserSession.id.desc()).limit(1).scalar_subquery()
+    seen_at = now_ms() - (limit - minutes_left) * MINUTE_MS
+    unseen = update(UserSession).where(UserSession.id == newest).values(last_seen_at=seen_at)
+    with app.app_context():
+        run_write(lambda: session.execute(unseen))
+    assert here.get("/profile/sessions").text.count("session-agent") == listed
+    assert there.get("/inbox").status_code == (200 if listed == 2 else 303)
 
 
 def test_sessions_are_seen_and_ended_from_afar(app, cast):
