@@ -376,7 +376,7 @@ def _event(delivery: WebhookDelivery) -> attempts.Event:
 
 
 def _siblings(delivery: WebhookDelivery) -> list[WebhookDelivery]:
-    """All attempts to deliver this event to this webhook, oldest first."""
+    """The newest attempts to deliver this event to this webhook and this one, oldest first."""
     if delivery.audit_event_id is None:
         return [delivery]
     statement = (
@@ -385,7 +385,8 @@ def _siblings(delivery: WebhookDelivery) -> list[WebhookDelivery]:
             WebhookDelivery.webhook_id == delivery.webhook_id,
             WebhookDelivery.audit_event_id == delivery.audit_event_id,
         )
-        .order_by(WebhookDelivery.created_at, WebhookDelivery.id)
+        .order_by(WebhookDelivery.created_at.desc(), WebhookDelivery.id.desc())
         .limit(MAX_SIBLINGS)
     )
-    return list(session.scalars(statement))
+    newest = [*session.scalars(statement)][::-1]
+    return newest if delivery in newest else [delivery, *newest]

@@ -182,6 +182,25 @@ def test_sending_once_more(app, ada, cast, trusting, receiver, subscribe, delive
     assert len(receiver.received) == 2
 
 
+def test_of_many_attempts_the_newest_and_the_current_one_are_shown(
+    app, ada, cast, trusting, receiver, subscribe, deliver
+):
+    webhook = subscribe("ticket.created")
+    receiver.answer = 410
+    make_ticket(cast.ada, cast.open_project)
+    deliver()
+    made = [f"/webhooks/{webhook['id']}/deliveries/{receiver.received[0].body['id']}"]
+    for _ in range(21):
+        made.append(ada.post(f"{made[-1]}/retry").location)
+
+    def listed(address):
+        shown = r'href="(/webhooks/[^/"]+/deliveries/[^"]+)">Attempt|Attempt \d (\(current\))'
+        return [link or current for link, current in re.findall(shown, ada.get(address).text)]
+
+    assert listed(made[-1]) == [*made[2:-1], "(current)"]
+    assert listed(made[1]) == ["(current)", *made[2:]]
+
+
 def test_the_strip_says_how_it_goes(app, ada, cast, subscribe):
     webhook = subscribe("ticket.created")
     for number in range(60):
