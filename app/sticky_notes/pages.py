@@ -6,7 +6,7 @@ from flask import Blueprint, Response, request
 
 from app.accounts import user_refs
 from app.core.actor import Access, Actor, operation
-from app.core.errors import InvalidField, NotFound
+from app.core.errors import Gone, InvalidField, NotFound
 from app.database.session import by_id, reading
 from app.markdown import Profile, nowhere
 from app.markdown import render as render_markdown
@@ -144,12 +144,15 @@ def edit(note_id: str) -> Response:
 @pages.post("/sticky-notes/<note_id>/edit")
 def save(note_id: str) -> Response:
     form = load_form(StickyNotePatch, keep_empty=True)
-    with reading():
-        note, _ = find(actor(), note_id)
-    drop_unchanged_values(form, _editable_values(note))
-    if submit(form, lambda person: service.update_note(person, note_id, **form.data)):
-        return show(note_id)
-    return _editor(note_id, form)
+    try:
+        note, _ = _read(note_id)
+        drop_unchanged_values(form, _editable_values(note))
+        is_saved = submit(form, lambda person: service.update_note(person, note_id, **form.data))
+    except NotFound as error:
+        # An editor on the wall was opened while the note was there.
+        is_gone = is_htmx() and (error.details or {})["resource"] == "sticky_note"
+        raise (Gone("note", note_id) if is_gone else error) from None
+    return show(note_id) if is_saved else _editor(note_id, form)
 
 
 def _editable_values(note: dict[str, Any]) -> dict[str, Any]:

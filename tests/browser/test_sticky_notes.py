@@ -161,6 +161,19 @@ def test_a_new_note_that_a_filter_hides_is_announced(wide):
     expect(shown).to_have_count(0)
 
 
+def test_the_text_for_a_note_that_was_deleted_stays_and_says_why(wide, seeded):
+    made = seeded.call("POST", "/sticky-notes", {"body": "Soon gone"})
+    wide.go("/sticky-notes")
+    wide.page.click(f"#edit-{made['id']}")
+    editor = wide.page.locator(".note.editing textarea")
+    editor.fill("Words worth keeping")
+    seeded.call("DELETE", f"/sticky-notes/{made['id']}")
+    wide.press("Control+Enter")
+    expect(wide.toast()).to_contain_text("This note was deleted.")
+    expect(editor).to_have_value("Words worth keeping")
+    expect(editor).to_be_editable()
+
+
 def test_notes_work_without_a_script(plain):
     plain.go("/sticky-notes")
     plain.page.fill("#note-body", "Plain words")

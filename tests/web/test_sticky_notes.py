@@ -96,6 +96,16 @@ def test_editing_in_place(ada, cast, note, app):
     assert "Third" in ada.get(address, htmx=True).text
 
 
+def test_saving_a_note_that_was_deleted_says_so(ada, cast, note):
+    cast.ada.delete(f"/sticky-notes/{note['id']}")
+    answer = ada.post(f"/sticky-notes/{note['id']}/edit", htmx=True, body="Too late")
+    assert answer.status_code == 410
+    assert "This note was deleted." in answer.text
+    assert answer.headers["HX-Retarget"] == "#toasts"
+    # Opened on a page of its own, it is missing as any other.
+    assert ada.post(f"/sticky-notes/{note['id']}/edit", body="Too late").status_code == 404
+
+
 def test_a_color_of_a_bot_s_choice_is_kept(ada, cast, app):
     made = write(cast, "Odd", color="#123ABC")
     editor = ada.get(f"/sticky-notes/{made['id']}/edit").text
