@@ -3,7 +3,7 @@
 from app.core.errors import Conflict, InvalidField, NotFound
 from app.rest.fields import PageQuery
 from app.rest.routing import NO_CONTENT, Answer, Api, Call, created
-from app.webhooks import deliveries, retrying, service
+from app.webhooks import deliveries, manual_delivery, service
 from app.webhooks.schemas import (
     DeliveryOut,
     DeliveryQuery,
@@ -124,7 +124,7 @@ def list_deliveries(call: Call) -> Answer:
     "POST",
     f"{WEBHOOK}/deliveries/<delivery_id>/retry",
     "webhooks.deliveries.retry",
-    calls=retrying.retry_delivery,
+    calls=manual_delivery.retry_delivery,
     body=DeliveryRetry,
     returns=DeliveryOut,
     status=201,
@@ -137,5 +137,5 @@ def retry_delivery(call: Call) -> Answer:
     It replaces a scheduled retry, and is not retried itself.
     """
     webhook_id = call.path["webhook_id"]
-    delivery = retrying.retry_delivery(call.actor, webhook_id, call.path["delivery_id"])
+    delivery = manual_delivery.retry_delivery(call.actor, webhook_id, call.path["delivery_id"])
     return created(delivery, f"/webhooks/{webhook_id}/deliveries")

@@ -18,7 +18,7 @@ from app.core.actor import Actor
 from app.core.errors import Conflict
 from app.database.session import reading, run_write, session
 from app.projects.command_line import acting_human
-from app.webhooks import deliveries, messages, outbox, retrying
+from app.webhooks import deliveries, manual_delivery, messages, outbox
 from app.webhooks.connecting import Limits, limits
 from app.webhooks.deliveries import Health, health_of
 from app.webhooks.models import Webhook
@@ -133,7 +133,7 @@ def retry_command(
 def _retry(actor: Actor, webhook_id: str, delivery_id: str, *, as_json: bool) -> bool:
     """Retry a delivery and print its outcome; returns whether it arrived."""
     try:
-        row = retrying.retry_delivery(actor, webhook_id, delivery_id)
+        row = manual_delivery.retry_delivery(actor, webhook_id, delivery_id)
     except Conflict as error:
         click.echo(messages.delivery_refused(delivery_id, error.message), err=True)
         return True

@@ -20,7 +20,7 @@ from app.projects.pages import offered_projects
 from app.web.forms import Form, drop_unchanged_values, load_form, remember_originals, submit
 from app.web.guard import actor, write
 from app.web.render import go, page
-from app.webhooks import attempts, deliveries, messages, retrying, service
+from app.webhooks import attempts, deliveries, manual_delivery, messages, service
 from app.webhooks.deliveries import Health, delivery_json, health_of
 from app.webhooks.models import DeliveryStatus, Webhook, WebhookDelivery, WebhookForm
 from app.webhooks.rules import NEVER_FORWARDED
@@ -249,7 +249,7 @@ def act(webhook_id: str) -> Response:
         )
         return _show_webhook(webhook_id, secret=secret)
     if action == "test":
-        row = retrying.send_test(actor(), webhook_id)
+        row = manual_delivery.send_test(actor(), webhook_id)
         return go(f"/webhooks/{webhook_id}/deliveries/{row['id']}")
     if action in ("activate", "deactivate"):
         is_active = action == "activate"
@@ -329,7 +329,7 @@ def show_delivery(webhook_id: str, delivery_id: str) -> Response:
 @pages.post("/webhooks/<webhook_id>/deliveries/<delivery_id>/retry")
 def retry(webhook_id: str, delivery_id: str) -> Response:
     try:
-        row = retrying.retry_delivery(actor(), webhook_id, delivery_id)
+        row = manual_delivery.retry_delivery(actor(), webhook_id, delivery_id)
     except Conflict as error:
         return _show_delivery(webhook_id, delivery_id, refused=error.message, status=409)
     return go(f"/webhooks/{row['webhook_id']}/deliveries/{row['id']}")

@@ -8,7 +8,7 @@ from sqlalchemy import update
 
 from app.commands.doctor import LATE_MS
 from app.core.actor import Actor, ActorKind
-from app.webhooks import retrying
+from app.webhooks import manual_delivery
 from app.webhooks.models import OutboxEntry
 from tests.accounts.helpers import write
 from tests.support.story import make_ticket, ok
@@ -140,7 +140,7 @@ def test_tests_are_nothing_that_a_webhook_missed(run, cast, receiver, subscribe,
     webhook = subscribe("wiki.created")
     actor = Actor(kind=ActorKind.HUMAN, user_id=cast.ada.user_id, username="ada")
     with app.app_context():
-        row = retrying.send_test(actor, webhook["id"])
+        row = manual_delivery.send_test(actor, webhook["id"])
     assert (row["event_type"], row["status"]) == ("webhook.test", "failed")
     assert run("retry", "--failed-of", webhook["id"], "--as", "ada").exit_code == 0
     assert len(receiver.received) == 1

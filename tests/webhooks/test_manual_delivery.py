@@ -2,7 +2,7 @@
 
 import threading
 
-from app.webhooks import retrying
+from app.webhooks import manual_delivery
 from tests.support.receiver import SECRET
 from tests.support.serving import until
 from tests.support.story import events, make_ticket, ok, refused
@@ -60,12 +60,12 @@ def test_a_retry_by_hand_takes_the_place_of_the_scheduled_one(
 def test_where_too_many_wait_the_scheduled_retry_stays(
     cast, worker, receiver, subscribe, deliveries, monkeypatch
 ):
-    monkeypatch.setattr(retrying, "_slots", threading.BoundedSemaphore(1))
+    monkeypatch.setattr(manual_delivery, "_slots", threading.BoundedSemaphore(1))
     receiver.answer = 500
     webhook = subscribe("ticket.created")
     make_ticket(cast.ada, cast.open_project)
     (row,) = until(lambda: deliveries(webhook))
-    with retrying._slots:
+    with manual_delivery._slots:
         refused(retry(cast, webhook, row), 503, "server.unavailable")
     receiver.answer = 200
     # No action is needed: it arrives as scheduled.
