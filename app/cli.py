@@ -38,11 +38,19 @@ def _prepare(command: click.Command) -> None:
         command.callback = _edge(command.callback)
 
 
+def _is_garbled(value: str) -> bool:
+    """Whether the argument was not UTF-8, so that Python holds its bytes as surrogates."""
+    return any("\ud800" <= character <= "\udfff" for character in value)
+
+
 def _edge(callback: Callable[..., Any]) -> Callable[..., Any]:
     @with_appcontext
     @wraps(callback)
     def run(*args: Any, **kwargs: Any) -> Any:
         request_id.set(ids.new_id())
+        for name, value in kwargs.items():
+            if isinstance(value, str) and _is_garbled(value):
+                raise click.UsageError(messages.not_utf8(name))
         try:
             return callback(*args, **kwargs)
         except Unavailable as error:

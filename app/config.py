@@ -222,12 +222,16 @@ class Settings:
         settings._close_files()
         return settings
 
-    def _close_files(self) -> None:
-        """Remove the permissions of other users, which a restore may have added."""
+    def own_files(self) -> list[Path]:
+        """The files of keys and of the embedded database, present or not."""
         paths = [self.instance_dir / name for name in ("secret_key", "secret_key_previous")]
         if self.database_path is not None:
             paths += [Path(f"{self.database_path}{suffix}") for suffix in DATABASE_FILES]
-        for path in paths:
+        return paths
+
+    def _close_files(self) -> None:
+        """Remove the permissions of other users, which a restore may have added."""
+        for path in self.own_files():
             read.close_to_others(path)
 
     def _check_together(self) -> None:

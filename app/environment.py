@@ -350,7 +350,10 @@ def _read_or_create_secret(path: Path) -> str:
             os.fsync(fresh.fileno())
             with contextlib.suppress(FileExistsError):
                 os.link(fresh.name, path)
-    return path.read_text().strip()
+    try:
+        return path.read_text().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(messages.key_unreadable(path, error)) from error
 
 
 def directory(environ: Environment, name: str, default: Path) -> Path:

@@ -1,4 +1,4 @@
-"""What is wrong with settings."""
+"""What is wrong with settings, and with the arguments of commands."""
 
 from pathlib import Path
 
@@ -137,3 +137,12 @@ def cannot_use_database(problem: str) -> str:
         f"Cannot use the database: {problem}. If it is new, start the server or run 'flask "
         "setup-admin' to create its tables."
     )
+
+
+def key_unreadable(path: Path, problem: Exception) -> str:
+    return f"The secret key in {path} cannot be read: {problem}. Restore it from a backup."
+
+
+# A command
+def not_utf8(name: str) -> str:
+    return f"The value of {name} is not UTF-8."

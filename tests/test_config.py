@@ -245,6 +245,12 @@ def test_the_secret_key_is_made_once_for_its_owner_alone(read, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["secret_key"]
 
 
+def test_a_secret_key_that_cannot_be_read_is_said(read, tmp_path):
+    (tmp_path / "secret_key").write_bytes(b"SQLite\xff\xfe")
+    with pytest.raises(SettingsError, match="secret_key cannot be read"):
+        read()
+
+
 def test_what_is_kept_is_closed_to_other_users_whatever_it_was(tmp_path):
     instance = tmp_path / "instance"
     instance.mkdir()

@@ -26,6 +26,8 @@ def acting_human(username: str | None) -> Actor:
     if username is not None:
         statement = statement.where(User.username == username)
     humans = session.scalars(statement.limit(2)).all()
+    if not humans and username is not None:
+        raise click.ClickException(messages.no_active_person(username))
     if not humans:
         raise click.ClickException(messages.NO_ACTIVE_USER)
     if len(humans) > 1:

@@ -70,6 +70,10 @@ def label_deleted_from_many(limit: int) -> str:
 
 
 # Commands
+def no_active_person(username: str) -> str:
+    return f"No active person named {username}."
+
+
 NO_ACTIVE_USER = "No active user found. Run 'flask setup-admin' first."
 SEVERAL_PEOPLE = "There are several people. Specify one with --as USERNAME."
 

@@ -27,6 +27,23 @@ def test_the_audit_log_as_lines(cast, flask):
     assert "Unknown event type" in flask("audit", "tail", "--type", "nope", code=2)
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("projects", "create", "AC", "x\udcff"),
+        ("users", "link", "\udcff"),
+        ("login-limits", "show", "--username", "\udcff"),
+    ],
+)
+def test_an_argument_that_is_not_utf8_is_refused(flask, arguments):
+    assert "is not UTF-8." in flask(*arguments, code=2)
+
+
+def test_a_folder_that_cannot_be_made_is_no_traceback(flask, tmp_path):
+    (tmp_path / "file").touch()
+    assert "Export failed: " in flask("export", str(tmp_path / "file" / "x"), code=1)
+
+
 def test_tools_and_openapi(app, client, flask):
     assert len(flask("tools").splitlines()) == 29
     assert len(json.loads(flask("tools", "--json"))["tools"]) == 29

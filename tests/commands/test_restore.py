@@ -36,7 +36,7 @@ def test_who_restores_is_named(app, cast, flask):
     flask("restore", "ticket", "OPEN-1", "--as", "bo")
     (event,) = events(app, event_type="ticket.restored")
     assert event.actor_user_id == cast.bo.user_id
-    assert "No active user found" in flask("restore", "ticket", "OPEN-1", "--as", "x", code=1)
+    assert "No active person named x." in flask("restore", "ticket", "OPEN-1", "--as", "x", code=1)
 
 
 def test_comments_pages_and_projects(app, cast, flask):

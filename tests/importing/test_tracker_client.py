@@ -12,6 +12,7 @@ from app.importing.trackers.client import (
     checked_base,
     parsed,
 )
+from app.importing.trackers.download import DownloadStep, download
 from app.importing.trackers.download_file import DownloadFile, FetchedPage
 from tests.importing.tracker_server import Reply, TrackerServer
 from tests.support.receiver import make_authority
@@ -162,6 +163,23 @@ def test_one_run_at_a_time_downloads_a_source(tmp_path):
     again.close(remove=True)
     other.close(remove=True)
     assert list((tmp_path / "imports").iterdir()) == []
+
+
+def test_pages_that_form_a_cycle_are_left(tmp_path):
+    following = {None: "2", "2": "3", "3": "2"}
+    step = DownloadStep("issues", lambda position: FetchedPage([1], following[position]))
+
+    class Cyclic:
+        title = "Lamp"
+
+        def steps(self, file):
+            return [step]
+
+    file = DownloadFile(tmp_path, {})
+    with pytest.raises(TrackerError, match="Lamp returned the same page twice"):
+        download(Cyclic(), file, lambda name, count: None)
+    assert file.count("issues") == 2
+    file.close(remove=True)
 
 
 def test_a_list_without_an_end_is_left(tmp_path, monkeypatch):

@@ -24,6 +24,7 @@ from app.exporting.copying import copy_table, count, tables
 from app.files.copying import copy_contents
 from app.files.store import FolderStore, Store, incoming, store_of
 from app.http.current import current_settings
+from app.jobs import checkpointing
 from app.search import reindexing
 
 FACTORY = "APP_FACTORY"
@@ -45,6 +46,8 @@ def backup(file: Path, force: bool) -> None:
         raise click.ClickException(messages.USE_PG_DUMP)
     if not source.exists():
         raise click.ClickException(messages.no_database(source))
+    if _is_own(file, settings):
+        raise click.ClickException(messages.in_use(file))
     if file.exists() and not force:
         raise click.ClickException(messages.already_exists(file))
     copy_database(source, file)
@@ -56,6 +59,18 @@ def backup(file: Path, force: bool) -> None:
     if contents:
         click.echo(messages.contents_verified(_beside(file), len(contents) - len(lost)))
     _report(lost)
+
+
+def _is_own(file: Path, settings: Settings) -> bool:
+    """Whether this installation uses the file, under whatever name."""
+    target = file.resolve()
+    own = [*settings.own_files(), settings.instance_dir / checkpointing.FILE]
+    is_same = any(one.resolve() == target or _are_same(one, target) for one in own)
+    return is_same or settings.files_dir.resolve() in target.parents
+
+
+def _are_same(one: Path, other: Path) -> bool:
+    return one.exists() and other.exists() and one.samefile(other)
 
 
 def _beside(file: Path) -> Path:
@@ -144,6 +159,8 @@ def restore_backup(file: Path) -> None:
             raise click.ClickException(messages.move_away(path))
         if not _has_users(file):
             raise click.ClickException(messages.not_a_backup(file))
+        if _revision_of(file) > schema.newest_revision():
+            raise click.ClickException(messages.of_newer_release(file))
         db.engine.dispose()
         incoming(settings)
         contents, backed_up = _contents_of(file), FolderStore(_beside(file))
@@ -179,6 +196,16 @@ def _has_users(file: Path) -> bool | None:
             return connection.execute("SELECT 1 FROM users LIMIT 1").fetchone() is not None
         except sqlite3.DatabaseError:
             return None
+
+
+def _revision_of(file: Path) -> str:
+    """The revision of a database's schema; "" if it names none."""
+    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
+        try:
+            row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
+        except sqlite3.OperationalError:
+            return ""
+    return str(row[0]) if row else ""
 
 
 @click.command("copy-to")

@@ -45,13 +45,16 @@ def export(folder: Path) -> None:
     DIR must be new or empty. It will contain password and token hashes, and the secrets of webhooks
     and second factors, encrypted under SECRET_KEY. Protect it like a backup.
     """
-    if folder.exists() and any(folder.iterdir()):
-        raise click.ClickException(messages.not_empty(folder))
     settings = current_settings()
     folder = folder.absolute()
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    # Readable only by this user, and renamed when complete.
-    temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+    try:
+        if folder.exists() and any(folder.iterdir()):
+            raise click.ClickException(messages.not_empty(folder))
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        # Readable only by this user, and renamed when complete.
+        temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+    except OSError as error:
+        raise click.ClickException(messages.export_failed(error)) from error
     try:
         written = Folder(temporary)
         with snapshot() as connection:

@@ -4,6 +4,14 @@ from pathlib import Path
 
 
 # Export and import
+def in_use(file: Path) -> str:
+    return f"{file} belongs to this installation. Choose another file."
+
+
+def of_newer_release(file: Path) -> str:
+    return f"{file} is from a newer Docket. Update Docket first."
+
+
 def not_empty(folder: Path) -> str:
     return f"{folder} is not empty."
 

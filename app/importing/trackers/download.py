@@ -41,10 +41,12 @@ class Tracker(Protocol):
 def download(tracker: Tracker, file: DownloadFile, tell: Callable[[str, int], None]) -> None:
     """Download what is missing; ``tell`` gets the step and its number of items after each page."""
     for step in tracker.steps(file):
+        seen: set[str | None] = set()
         while not file.is_done(step.name):
             position = file.position(step.name)
             page = step.fetch(position)
-            if page.next is not None and page.next == position:
+            seen.add(position)
+            if page.next is not None and page.next in seen:
                 raise TrackerError(messages.same_page_again(tracker.title))
             file.append(step.name, page)
             tell(step.name, file.count(step.name))
