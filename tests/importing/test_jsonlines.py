@@ -153,10 +153,14 @@ def test_bad_lines_are_told_and_the_rest_goes_on(cast: Cast, app, tmp_path: Path
 def test_an_unknown_project_or_human(app, cast: Cast, tmp_path: Path) -> None:
     path = write(tmp_path, issue("a"))
     runner = app.test_cli_runner()
-    for options in (["--project", "NOPE", "--as", "ada"], ["--project", "OPEN", "--as", "smith"]):
+    for project, username, said in (
+        ("NOPE", "ada", "Project NOPE not found."),
+        ("OPEN", "smith", "No active person named smith."),
+    ):
+        options = ["--project", project, "--as", username]
         result = runner.invoke(args=["import-issues", str(path), *options])
         assert result.exit_code == 1
-        assert " found" in result.output
+        assert said in result.output
     result = runner.invoke(args=["import-issues", str(path), "--project", "OPEN"])
     assert (result.exit_code, "several people" in result.output) == (1, True)
 
