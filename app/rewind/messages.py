@@ -23,6 +23,7 @@ YOUR_IMPORT = "your import"
 
 # Why a value stands
 FILE_DELETED = "A deleted file cannot be restored."
+FILE_SHOWN = "A text shows it."
 
 
 def deleted(noun: str) -> str:

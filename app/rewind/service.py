@@ -172,7 +172,11 @@ def rewind_step(
     apart = OutOfOrder.of(scope, batch)
     _lock([*batch, *apart.events()])
     log = log or LogReading()
-    view = RewindView(scope, others.read(scope, [*batch, *apart.events()], log))
+    view = RewindView(
+        scope,
+        others.read(scope, [*batch, *apart.events()], log),
+        showing=file_parts.texts_showing(batch),
+    )
     recorded: list[Recorded] = []
     step.values += _in_order(batch, apart, view, lambda one: _take_back(actor, one, view, recorded))
     if recorded:
@@ -247,6 +251,9 @@ def _take_back(
     judged = list(_judged(event, view))
     parts = [part for part, value in judged if value.fate is Fate.BACK]
     refusals = _put_back(actor, event, parts, recorded) if parts else {}
+    for part in parts:
+        if part.name not in refusals:
+            view.was_put_back(part)
     return [_refused(value, refusals.get(value.name)) for _, value in judged]
 
 
@@ -330,7 +337,12 @@ def preview_step(
     if not batch:
         return step
     apart = OutOfOrder.of(scope, batch)
-    view = RewindView(scope, others.read(scope, [*batch, *apart.events()], log), foreseen)
+    view = RewindView(
+        scope,
+        others.read(scope, [*batch, *apart.events()], log),
+        foreseen,
+        file_parts.texts_showing(batch),
+    )
     step.values += _in_order(batch, apart, view, lambda one: _foresee(one, view))
     step.beyond = batch[-1].id if len(events) > READ_AT_ONCE else None
     return step

@@ -12,7 +12,7 @@ from app.rewind.others import LogReading, OtherWrites
 from app.rewind.service import WAYS, Fate, rewind_step
 from app.undo.service import undo_event
 from tests.support.cast import in_app
-from tests.support.story import add_file, events
+from tests.support.story import events
 
 
 def test_everything_that_a_bot_can_write_is_taken_back():
@@ -327,18 +327,3 @@ def test_what_others_write_between_two_steps_stands(world, monkeypatch):
     assert [value.fate for value in last.values if value.name == "title"] == [Fate.KEPT]
     assert world.now()["title"] == "By Bo again"
     assert world.now()["priority"] == "medium"
-
-
-def test_files_of_the_bot_are_deleted_and_deleted_ones_are_gone(world):
-    path = f"/tickets/{world.ticket}"
-    kept = add_file(world.cast.bo, path, b"By Bo")
-    gone = add_file(world.cast.smith, path, b"By the bot")
-    world.cast.smith.delete(f"/files/{gone['id']}")
-    made = add_file(world.cast.smith, path, b"By the bot, too")
-    (value,) = world.kept()
-    assert (value.name, value.why) == ("file", "A deleted file cannot be restored.")
-    left = [row["id"] for row in world.now(f"{path}/files")["data"]]
-    assert left == [kept["id"]]
-    last = events(world.app, event_type="file.deleted")[-1]
-    assert (last.payload["file_id"], last.actor_user_id) == (made["id"], world.cast.ada.user_id)
-    assert last.payload[UNDO_OF]
