@@ -18,7 +18,8 @@ from app.sticky_notes import service as notes
 from app.sticky_notes.models import StickyNote
 from app.tickets.models import Ticket, TicketLabel
 from app.wiki import service as wiki
-from app.wiki.models import WikiPage, WikiRevision
+from app.wiki.messages import another_has_slug
+from app.wiki.models import WikiPage, WikiRevision, in_scope
 
 
 def _subject(kind: str, event: AuditEvent) -> Key:
@@ -37,8 +38,20 @@ def _page_stands(view: RewindView, event: AuditEvent) -> Iterator[RewindPart]:
     page = session.get_one(WikiPage, event.target_id)
     back = event.event_type == "wiki.deleted"
     now = view.exists(subject, is_there=not page.is_deleted)
-    yield existing(
-        subject, back=back, now=now, obstacle=_obstacle_since(view, subject, event, back=back)
+    obstacle: OtherWrite | str | None = _obstacle_since(view, subject, event, back=back)
+    if back and _has_other_page(view, page):
+        obstacle = another_has_slug(page.slug)
+    yield existing(subject, back=back, now=now, obstacle=obstacle)
+
+
+def _has_other_page(view: RewindView, page: WikiPage) -> bool:
+    """Whether another page has the slug of the page."""
+    others = select(WikiPage.id, WikiPage.deleted_at).where(
+        WikiPage.slug == page.slug, in_scope(page.project_id), WikiPage.id != page.id
+    )
+    return any(
+        view.exists(("page", other.id), is_there=other.deleted_at is None)
+        for other in session.execute(others)
     )
 
 

@@ -4,8 +4,10 @@ import pytest
 
 from app.core.actor import Actor, ActorKind
 from app.core.clock import now_ms
+from app.database.session import reading
+from app.rewind.others import LogReading
 from app.rewind.scope import RewindScope
-from app.rewind.service import Fate, put_back_anyway, rewind_step
+from app.rewind.service import Fate, preview_step, put_back_anyway, rewind_step
 from tests.support.cast import in_app
 
 
@@ -46,6 +48,11 @@ class World:
         step = in_app(self.app, lambda: rewind_step(actor or self.ada, scope))
         assert step.beyond is None
         return step.values
+
+    def previewed(self):
+        """The values of a preview."""
+        with self.app.app_context(), reading():
+            return preview_step(self.ada, self.scope(), {}, LogReading()).values
 
     def kept(self):
         return [value for value in self.rewind() if value.fate is Fate.KEPT]

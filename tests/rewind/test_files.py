@@ -3,9 +3,7 @@
 import pytest
 
 from app.audit.event_types import UNDO_OF
-from app.database.session import reading
-from app.rewind.others import LogReading
-from app.rewind.service import Fate, preview_step
+from app.rewind.service import Fate
 from app.tickets.templates import create_template
 from tests.support.cast import in_app
 from tests.support.story import add_file, events
@@ -37,11 +35,9 @@ def shot(world):
 
 def fate(world):
     """The fate of the file, and why; the preview and the rewind agree."""
-    with world.app.app_context(), reading():
-        step = preview_step(world.ada, world.scope(), {}, LogReading())
     previewed, done = (
         [(value.fate, value.why) for value in values if value.name == "file"]
-        for values in (step.values, world.rewind())
+        for values in (world.previewed(), world.rewind())
     )
     assert previewed == done
     (found,) = done

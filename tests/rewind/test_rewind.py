@@ -179,7 +179,9 @@ def test_what_a_verb_refuses_is_kept_with_its_reason(world):
     page = world.bo("POST", "/wiki/pages", title="Page", project_id=world.cast.open_project)
     assert world.cast.smith.delete(f"/wiki/pages/{page['id']}").status_code == 204
     world.bo("POST", "/wiki/pages", title="Page", project_id=world.cast.open_project)
+    foreseen = [value for value in world.previewed() if value.fate is Fate.KEPT]
     (kept,) = world.kept()
+    assert foreseen == [kept]
     assert kept.why == "Another page has the slug page."
 
 
