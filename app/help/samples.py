@@ -57,7 +57,7 @@ def _card(number: int, **fields: Any) -> dict[str, Any]:
         "priority": "medium",
         "sort_key": "",
         "place": "",
-        "lane": "",
+        "swimlane": "",
         "version": "",
         "labels": [],
     }

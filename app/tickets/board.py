@@ -141,12 +141,12 @@ class Column:
 
     @property
     def is_cut(self) -> bool:
-        """Whether there are more tickets than a column shows, so that lanes do not cover all."""
+        """Whether there are more tickets than a column shows, so swimlanes do not cover all."""
         return self.older > 0 and self.shown >= CARDS_PER_COLUMN
 
 
 @dataclass(frozen=True, slots=True)
-class BoardLane:
+class Swimlane:
     key: str
     name: str
     # The user, priority, epic or label that its cards share.
@@ -309,21 +309,19 @@ def card(shape: Shape, ticket_id: str, users: dict[str, UserSummary]) -> Card:
     return _build(shape, rows, users)[0]
 
 
-def lanes(
+def swimlanes(
     shape: Shape,
     columns: Sequence[Column],
     users: dict[str, UserSummary],
     labels: Sequence[LabelSummary],
-) -> list[BoardLane]:
-    """The cards of these columns by lane, in a fixed order; the lane ``cards.NONE`` is last."""
+) -> list[Swimlane]:
+    """The cards of these columns by swimlane, in a fixed order; ``cards.NONE`` is last."""
     cells: dict[tuple[str, str], list[Card]] = {}
     for column in columns:
         for card in column.cards:
-            cells.setdefault((card["lane"], column.id), []).append(card)
+            cells.setdefault((card["swimlane"], column.id), []).append(card)
     return [
-        BoardLane(
-            key, name, mark, [(column, cells.get((key, column.id), [])) for column in columns]
-        )
+        Swimlane(key, name, mark, [(column, cells.get((key, column.id), [])) for column in columns])
         for key, (name, mark) in _marks(shape.grouping, columns, users, labels).items()
     ]
 
@@ -334,10 +332,10 @@ def _marks(
     users: dict[str, UserSummary],
     labels: Sequence[LabelSummary],
 ) -> dict[str, tuple[str, Any]]:
-    """Name and mark of each lane by key: all priorities, otherwise only lanes with a card."""
+    """Name and mark of each swimlane by key: all priorities, else only swimlanes with a card."""
     if grouping == "priority":
         return {str(level): (str(level).capitalize(), str(level)) for level in cards.RANKS}
-    used = {card["lane"]: card for column in columns for card in column.cards}
+    used = {card["swimlane"]: card for column in columns for card in column.cards}
     marks: dict[str, tuple[str, Any]] = {}
     if grouping == "assignee":
         marks = {key: (user["display_name"], user) for key, user in users.items() if key in used}

@@ -1,4 +1,4 @@
-"""Dragging a card: another column is a transition, another lane an update of the ticket.
+"""Dragging a card: another column is a transition, another swimlane an update of the ticket.
 
 Both happen in one transaction. The board sends the cell in which it showed the card; if the card
 has left that cell, nothing is written. Changes to other fields do not prevent the move.
@@ -23,15 +23,15 @@ Neighbor = dict[str, str | None]
 
 @dataclass(frozen=True, slots=True)
 class BoardCell:
-    """A column (a state, or a category on the cross-project board) and a lane of it."""
+    """A column (a state, or a category on the cross-project board) and a swimlane of it."""
 
     place: str
-    # Empty if lanes are irrelevant.
-    lane: str = ""
+    # Empty if swimlanes are irrelevant.
+    swimlane: str = ""
 
     def fits(self, other: "BoardCell") -> bool:
-        """Whether the other cell is in this one; without a lane, any lane matches."""
-        return self.place == other.place and self.lane in ("", other.lane)
+        """Whether the other cell is in this one; without a swimlane, any swimlane matches."""
+        return self.place == other.place and self.swimlane in ("", other.swimlane)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +56,17 @@ def move_card(
 ) -> MovedCard:
     """Move a card to a cell, ``beside`` another card, if it is in the cell ``seen`` (None: any).
 
-    Raises the errors of ``update_ticket`` and ``transition_ticket``, and InvalidField for a lane
-    into which the ticket cannot move.
+    Raises the errors of ``update_ticket`` and ``transition_ticket``, and InvalidField for a
+    swimlane into which the ticket cannot move.
     """
     ticket = loaders.writable(actor, reference)
     by_category = to.place in CATEGORIES
-    before = BoardCell(_column_of(ticket, by_category=by_category), _lane(ticket, grouping))
+    before = BoardCell(_column_of(ticket, by_category=by_category), _swimlane(ticket, grouping))
     if seen is not None and not (seen.fits(before) or to.fits(before)):
         return MovedCard(before, is_moved=False)
     changed: dict[str, Any] = {}
-    if grouping and to.lane and to.lane != before.lane:
-        changed = _lane_fields(ticket, grouping, before.lane, to.lane)
+    if grouping and to.swimlane and to.swimlane != before.swimlane:
+        changed = _swimlane_fields(ticket, grouping, before.swimlane, to.swimlane)
     beside = _existing(beside or {})
     back = _position(ticket) if beside else {}
     if changed or beside:
@@ -110,8 +110,8 @@ def _first_of(project_id: str, category: str) -> str:
     raise InvalidField("state_id", "not_found", messages.no_state_of(category))
 
 
-def _lane(ticket: Ticket, grouping: str) -> str:
-    """The lane of a ticket, by the same rule as ``cards.lane_of`` of its card."""
+def _swimlane(ticket: Ticket, grouping: str) -> str:
+    """The swimlane of a ticket, by the same rule as ``cards.swimlane_of`` of its card."""
     if grouping == "assignee":
         return ticket.assignee_user_id or cards.NONE
     if grouping == "priority":
@@ -127,8 +127,8 @@ def _lane(ticket: Ticket, grouping: str) -> str:
     return ""
 
 
-def _lane_fields(ticket: Ticket, grouping: str, before: str, after: str) -> dict[str, Any]:
-    """The fields that a move to a lane changes; raises InvalidField."""
+def _swimlane_fields(ticket: Ticket, grouping: str, before: str, after: str) -> dict[str, Any]:
+    """The fields that a move to a swimlane changes; raises InvalidField."""
     value = None if after == cards.NONE else after
     if grouping == "assignee":
         return {"assignee_user_id": value}

@@ -26,7 +26,7 @@ RANKS = {Priority.URGENT: 0, Priority.HIGH: 1, Priority.MEDIUM: 2, Priority.LOW:
 NO_DATE = "9999-99-99"
 # How long a card shows that a bot acted on its ticket.
 TOUCH_MS = 15 * MINUTE_MS
-# The lane of cards without an assignee, epic or label.
+# The swimlane of cards without an assignee, epic or label.
 NONE = "none"
 
 
@@ -105,7 +105,7 @@ def build(
         column = row.category if by_category else row.state_id
         card = _card(row, users, parts.get(row.id, Parts()), column)
         card["sort_key"] = _sort_key(row, order)
-        card["lane"] = lane_of(card, grouping)
+        card["swimlane"] = swimlane_of(card, grouping)
         card["look"] = repr(card)
         # Browsers compare cards by this, and leave unchanged cards alone.
         card["version"] = f"{zlib.crc32(card['look'].encode()):08x}"
@@ -155,8 +155,8 @@ def _sort_key(row: AnyRow, order: BoardOrder) -> str:
             return f"{10**14 - row.updated_at}"
 
 
-def lane_of(card: Card, grouping: str) -> str:
-    """The lane of a card; if it has several labels, the first by name counts."""
+def swimlane_of(card: Card, grouping: str) -> str:
+    """The swimlane of a card; if it has several labels, the first by name counts."""
     if grouping == "assignee":
         return card["assignee"]["id"] if card["assignee"] else NONE
     if grouping == "epic":

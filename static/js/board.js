@@ -1,4 +1,4 @@
-// Serves data-behavior="board-page" and, in it, [data-cell] (a column, or its part in a lane), [data-add] and [data-fold].
+// Serves data-behavior="board-page" and, in it, [data-cell] (a column, or its part in a swimlane), [data-add] and [data-fold].
 // The entry script of the board: keys, clicks, drag and drop, folded columns.
 
 import { board, cardOf, cardsOf, cellOf, cells, idOf, linkOf, refresh, setTabStop, spotIn } from "./cards.js";
@@ -76,7 +76,7 @@ function spotAt(column, { y, card }) {
 function scroll({ x, y, place }) {
   const box = board().getBoundingClientRect();
   board().scrollLeft += pull(x, box.left, box.right);
-  // A board with lanes also scrolls vertically.
+  // A board with swimlanes also scrolls vertically.
   board().scrollTop += pull(y, box.top, box.bottom);
   const list = place?.querySelector("[data-cards]");
   if (!list) return;
@@ -88,12 +88,12 @@ function drop(card, column, next) {
   if (card && column) move(card, column, ranked() ? cardOf(next) : undefined);
 }
 
-/** The cells of each lane. A board without lanes has one row of cells. */
+/** The cells of each swimlane. A board without swimlanes has one row of cells. */
 function rows() {
   const found = new Map();
   for (const cell of cells()) {
-    const row = found.get(cell.dataset.lane) ?? [];
-    found.set(cell.dataset.lane, [...row, cell]);
+    const row = found.get(cell.dataset.swimlane) ?? [];
+    found.set(cell.dataset.swimlane, [...row, cell]);
   }
   return [...found.values()];
 }
@@ -134,7 +134,7 @@ function onKey(event) {
     if (target) {
       move(card, target);
       reach(card);
-    } else announce(sideways ? "No more columns this way" : "No more lanes this way");
+    } else announce(sideways ? "No more columns this way" : "No more swimlanes this way");
   } else if (sideways) {
     event.preventDefault();
     const place = cardsOf(column).indexOf(card);
@@ -144,7 +144,7 @@ function onKey(event) {
     if (list.length) reach(list[Math.min(place, list.length - 1)]);
   } else if (upwards || key === "Home" || key === "End") {
     event.preventDefault();
-    // Down the whole column, across its lanes.
+    // Down the whole column, across its swimlanes.
     const list = all.flatMap((one) => cardsOf(one[at]));
     const place = list.indexOf(card);
     const next = list[upwards ? place + upwards : key === "Home" ? 0 : list.length - 1];
@@ -227,7 +227,7 @@ function onSubmit(event) {
     linkOf(card).focus();
     const { name, value, dataset } = event.submitter;
     const chosen = board().dataset.everywhere === undefined ? value : dataset.category;
-    const cell = cellOf(name === "state_id" ? chosen : card.dataset.state, card.dataset.lane);
+    const cell = cellOf(name === "state_id" ? chosen : card.dataset.state, card.dataset.swimlane);
     // The dialog's buttons "To the top" and "To the bottom".
     const next = { rank_before: cell && cardsOf(cell).find((one) => one !== card), rank_after: null }[name];
     move(card, cell, next);

@@ -10,8 +10,8 @@ export const cardOf = (target) => target.closest?.("li[data-ref]");
 export const cardsOf = (cell) => [...cell.querySelectorAll("li[data-ref]")];
 export const idOf = (card) => card.id.slice("card-".length);
 export const linkOf = (card) => card.querySelector("[data-title]");
-export const cellOf = (state, lane) =>
-  cells().find((one) => one.dataset.state === state && one.dataset.lane === lane);
+export const cellOf = (state, swimlane) =>
+  cells().find((one) => one.dataset.state === state && one.dataset.swimlane === swimlane);
 
 /** One card is a tab stop; arrow keys move between the others. */
 export function setTabStop(current = board().querySelector("li[data-ref] a[tabindex='0']")?.closest("li[data-ref]")) {
@@ -39,7 +39,7 @@ export function spotIn(cell, card) {
 export function recount() {
   const shown = {};
   for (const cell of cells()) {
-    for (const name of [cell.dataset.state, cell.dataset.lane]) {
+    for (const name of [cell.dataset.state, cell.dataset.swimlane]) {
       shown[name] = (shown[name] ?? 0) + cardsOf(cell).length;
     }
   }
@@ -52,8 +52,8 @@ export function recount() {
     head.classList.toggle("over-limit", total > Number(limit ?? Infinity));
     if (count.textContent !== text) count.textContent = text;
   }
-  for (const count of board().querySelectorAll("[data-lane-count]")) {
-    count.textContent = shown[count.dataset.laneCount] ?? 0;
+  for (const count of board().querySelectorAll("[data-swimlane-count]")) {
+    count.textContent = shown[count.dataset.swimlaneCount] ?? 0;
   }
 }
 
@@ -101,7 +101,7 @@ export function merge(text, { glow = false } = {}) {
   }
   for (const card of all("li[data-ref]")) {
     const old = document.getElementById(card.id);
-    const cell = cellOf(card.dataset.state, card.dataset.lane);
+    const cell = cellOf(card.dataset.state, card.dataset.swimlane);
     const same = old && old.dataset.version === card.dataset.version && old.closest("[data-cell]") === cell;
     if (!cell) offer("1");
     if (same || !cell) continue;

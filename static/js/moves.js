@@ -42,9 +42,9 @@ export async function move(card, cell, next) {
   const { ref, key } = card.dataset;
   const values = {
     state_id: cell.dataset.state,
-    lane: cell.dataset.lane,
+    swimlane: cell.dataset.swimlane,
     from_state_id: from.dataset.state,
-    from_lane: from.dataset.lane,
+    from_swimlane: from.dataset.swimlane,
   };
   if (next !== undefined) {
     const last = cardsOf(cell).filter((one) => one !== card).at(-1);
@@ -66,7 +66,7 @@ export async function move(card, cell, next) {
   if (!moved) {
     total(from.dataset.state, 1);
     total(cell.dataset.state, -1);
-    const home = cellOf(values.from_state_id, values.from_lane);
+    const home = cellOf(values.from_state_id, values.from_swimlane);
     if (shown && home && status !== 409) {
       shown.dataset.key = key;
       place(shown, home);
@@ -77,7 +77,7 @@ export async function move(card, cell, next) {
   const there = now?.closest("[data-cell]");
   if (!there) return;
   const list = cardsOf(there);
-  const where = there.dataset.name + (there.dataset.laneName ? `, ${there.dataset.laneName}` : "");
+  const where = there.dataset.name + (there.dataset.swimlaneName ? `, ${there.dataset.swimlaneName}` : "");
   if (moved) announce(`${ref} moved to ${where}, ${list.indexOf(now) + 1} of ${list.length}`);
   else if (status === 409) announce(`${ref} was moved by someone else and is in ${where}`);
   else announce(`${ref} could not be moved`);

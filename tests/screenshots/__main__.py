@@ -62,7 +62,7 @@ PAGES = {
     "start-people": "/start/people",
     "start-bot": "/start/bot",
     "board": "/projects/DEMO/board",
-    "board-lanes": "/projects/DEMO/board?group=assignee",
+    "board-swimlanes": "/projects/DEMO/board?group=assignee",
     "board-filtered": "/projects/DEMO/board?priority=urgent",
     "board-all": "/board",
     "list": "/projects/DEMO/tickets",

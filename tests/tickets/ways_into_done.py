@@ -221,7 +221,7 @@ def _board(to: Callable[[World], str], **more: Any) -> Callable[[World], Error]:
         lambda bot: board_moves.move_card(
             bot,
             "OPEN-1",
-            to=BoardCell(to(world), more.get("lane", "")),
+            to=BoardCell(to(world), more.get("swimlane", "")),
             seen=None,
             **_without(more),
         )
@@ -229,7 +229,7 @@ def _board(to: Callable[[World], str], **more: Any) -> Callable[[World], Error]:
 
 
 def _without(more: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in more.items() if name != "lane"}
+    return {name: value for name, value in more.items() if name != "swimlane"}
 
 
 def _claim_and_move(world: World) -> Error:
@@ -343,7 +343,9 @@ DIRECT: dict[str, Callable[[World], Error]] = {
     "many tickets to a category": lambda w: _bulk(w, "done"),
     "a card to a column": _board(lambda w: w.done),
     "a card to a category": _board(lambda w: "done"),
-    "a card to a column and lane": _board(lambda w: w.done, lane="high", grouping="priority"),
+    "a card to a column and swimlane": _board(
+        lambda w: w.done, swimlane="high", grouping="priority"
+    ),
     "a claim and a move": _claim_and_move,
     "a quick line": _quick,
     "a row of an import": _import,

@@ -1,4 +1,4 @@
-"""Helpers that read a board without a browser: cards, lanes, and the token for news."""
+"""Helpers that read a board without a browser: cards, swimlanes, and the token for news."""
 
 import re
 
@@ -10,9 +10,9 @@ def shown(text: str) -> list[str]:
     return re.findall(r'class="card[^"]*" id="[^"]+" data-ref="([\w-]+)"', text)
 
 
-def lane_of(text: str, reference: str) -> str:
-    """The lane that a card names."""
-    return re.search(rf'data-ref="{reference}"[^>]*data-lane="([^"]*)"', text).group(1)
+def swimlane_of(text: str, reference: str) -> str:
+    """The swimlane that a card names."""
+    return re.search(rf'data-ref="{reference}"[^>]*data-swimlane="([^"]*)"', text).group(1)
 
 
 def reads(seen: list[str]) -> list[str]:

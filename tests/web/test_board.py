@@ -1,4 +1,4 @@
-"""The board without a browser: columns, lanes, filters, views."""
+"""The board without a browser: columns, swimlanes, filters, views."""
 
 import re
 
@@ -10,7 +10,7 @@ from app.database.session import run_write, session
 from app.tickets import board, stalled_bots
 from app.tickets.models import Ticket
 from tests.support.serving import until
-from tests.web.cards_on_page import lane_of, shown
+from tests.web.cards_on_page import shown, swimlane_of
 from tests.web.conftest import Reader
 
 
@@ -89,42 +89,44 @@ def few_cards(monkeypatch):
     board._firsts.cache_clear()
 
 
-CUT = "Lanes and their counts cover the first 2 tickets of each column."
+CUT = "Swimlanes and their counts cover the first 2 tickets of each column."
 
 
-def counts_of_lanes(text):
-    found = re.findall(r'class="count">\s*<span data-lane-count="(\w+)">(\d+)</span>(\+?)', text)
-    return {lane: count + more for lane, count, more in found}
+def counts_of_swimlanes(text):
+    found = re.findall(
+        r'class="count">\s*<span data-swimlane-count="(\w+)">(\d+)</span>(\+?)', text
+    )
+    return {swimlane: count + more for swimlane, count, more in found}
 
 
 @pytest.mark.usefixtures("few_cards")
-def test_lanes_that_leave_tickets_out_say_so_and_link_to_the_rest(ada, make, states):
+def test_swimlanes_that_leave_tickets_out_say_so_and_link_to_the_rest(ada, make, states):
     for priority in ("urgent", "urgent", "low"):
         text = ada.get("/projects/OPEN/board?group=priority").text
-        assert "+" not in "".join(counts_of_lanes(text).values())
+        assert "+" not in "".join(counts_of_swimlanes(text).values())
         assert CUT not in text
         make("One more", priority=priority, state_id=states["To do"])
     for query, more in (("", "1 more in list"), ("&q=more", "1 more in list")):
         text = ada.get(f"/projects/OPEN/board?group=priority{query}").text
         expected = {"urgent": "2+", "high": "0+", "medium": "0+", "low": "0+"}
-        assert counts_of_lanes(text) == expected
+        assert counts_of_swimlanes(text) == expected
         assert text.count(CUT) == 1
         head = re.search(rf'class="head-cell" data-column="{states["To do"]}".*?</p>', text, re.S)
         assert more in head.group(0)
         assert f"/projects/OPEN/tickets?{query[1:]}{'&amp;' if query else ''}state_id=" in text
         assert text.count("more in list") == 1
     text = ada.get("/board?group=priority").text
-    assert counts_of_lanes(text)["urgent"] == "2+"
+    assert counts_of_swimlanes(text)["urgent"] == "2+"
     assert 'href="/tickets?state_category=active"' in text
 
 
-def test_lanes_link_to_what_is_done_for_long_and_count_what_they_show(ada, make, states, age):
+def test_swimlanes_link_to_what_is_done_for_long_and_count_what_they_show(ada, make, states, age):
     old = make("Old", priority="low", state_id=states["Done"])
     make("New", priority="low", state_id=states["Done"])
     age(old["id"], 15)
     text = ada.get("/projects/OPEN/board?group=priority").text
     assert "1 older in list" in text
-    assert counts_of_lanes(text)["low"] == "1"
+    assert counts_of_swimlanes(text)["low"] == "1"
 
 
 @pytest.fixture
@@ -184,25 +186,27 @@ def test_chips_take_themselves_away(ada):
     ]
 
 
-def test_lanes(ada, cast, make, label, states):
+def test_swimlanes(ada, cast, make, label, states):
     bug, wish = label("bug"), label("wish")
     epic = make("The epic", type="epic")
     story = make("A story", parent_ticket_id=epic["id"], label_ids=[wish, bug])
     make("A part", type="subtask", parent_ticket_id=story["id"], priority="low")
     make("Alone", assignee_user_id=cast.ada.user_id)
-    lanes = {
+    swimlanes = {
         grouping: {
-            reference: lane_of(ada.get(f"/projects/OPEN/board?group={grouping}").text, reference)
+            reference: swimlane_of(
+                ada.get(f"/projects/OPEN/board?group={grouping}").text, reference
+            )
             for reference in ("OPEN-2", "OPEN-3", "OPEN-4")
         }
         for grouping in ("assignee", "epic", "priority", "label")
     }
-    assert lanes["assignee"] == {"OPEN-2": "none", "OPEN-3": "none", "OPEN-4": cast.ada.user_id}
-    assert lanes["epic"] == {"OPEN-2": epic["id"], "OPEN-3": epic["id"], "OPEN-4": "none"}
-    assert lanes["priority"] == {"OPEN-2": "medium", "OPEN-3": "low", "OPEN-4": "medium"}
-    assert lanes["label"] == {"OPEN-2": bug, "OPEN-3": "none", "OPEN-4": "none"}
+    assert swimlanes["assignee"] == {"OPEN-2": "none", "OPEN-3": "none", "OPEN-4": cast.ada.user_id}
+    assert swimlanes["epic"] == {"OPEN-2": epic["id"], "OPEN-3": epic["id"], "OPEN-4": "none"}
+    assert swimlanes["priority"] == {"OPEN-2": "medium", "OPEN-3": "low", "OPEN-4": "medium"}
+    assert swimlanes["label"] == {"OPEN-2": bug, "OPEN-3": "none", "OPEN-4": "none"}
     text = ada.get("/projects/OPEN/board?group=priority").text
-    assert re.findall(r'id="lane-(\w+)"', text) == ["urgent", "high", "medium", "low"]
+    assert re.findall(r'id="swimlane-(\w+)"', text) == ["urgent", "high", "medium", "low"]
 
 
 def test_the_board_of_all_has_a_column_a_category(ada, cast, make, states):

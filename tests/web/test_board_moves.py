@@ -1,22 +1,22 @@
-"""Moving cards without a browser: into columns and lanes, and choices made for them."""
+"""Moving cards without a browser: into columns and swimlanes, and choices made for them."""
 
 from tests.support.cases import cases
-from tests.web.cards_on_page import lane_of, shown
+from tests.web.cards_on_page import shown, swimlane_of
 
 
-def test_carrying_a_card_into_a_lane_changes_the_field(ada, cast, make, label, states):
+def test_carrying_a_card_into_a_swimlane_changes_the_field(ada, cast, make, label, states):
     bug, wish = label("bug"), label("wish")
     epic = make("The epic", type="epic")
     make("Carried", label_ids=[bug])
     given = {"from_state_id": states["Backlog"], "state_id": states["To do"]}
 
     def carry(grouping, before, after):
-        sent = {"group": grouping, "from_lane": before, "lane": after, **given}
+        sent = {"group": grouping, "from_swimlane": before, "swimlane": after, **given}
         answer = ada.post("/tickets/OPEN-2/move", htmx=True, **sent)
         assert answer.status_code == 200, answer.text
         given["from_state_id"] = states["To do"]
         assert "data-undo" in answer.text
-        assert lane_of(answer.text, "OPEN-2") == after
+        assert swimlane_of(answer.text, "OPEN-2") == after
         return cast.ada.get("/tickets/OPEN-2").json
 
     moved = carry("assignee", "none", cast.ada.user_id)
@@ -39,24 +39,28 @@ def test_a_subtask_stays_with_its_story(ada, make, states):
         state_id=states["Backlog"],
         from_state_id=states["Backlog"],
         group="epic",
-        from_lane="none",
-        lane=epic["id"],
+        from_swimlane="none",
+        swimlane=epic["id"],
     )
     assert answer.status_code == 422
     assert "Move the story" in answer.text
 
 
-def test_a_card_that_changed_lanes_meanwhile_is_left_alone(ada, cast, make, states):
+def test_a_card_that_changed_swimlanes_meanwhile_is_left_alone(ada, cast, make, states):
     made = make("Contested")
     cast.smith.patch(f"/tickets/{made['id']}", {"priority": "low"})
     sent = {"state_id": states["Backlog"], "from_state_id": states["Backlog"], "group": "priority"}
-    answer = ada.post("/tickets/OPEN-1/move", htmx=True, lane="high", from_lane="medium", **sent)
+    answer = ada.post(
+        "/tickets/OPEN-1/move", htmx=True, swimlane="high", from_swimlane="medium", **sent
+    )
     assert answer.status_code == 409
     assert "Smith has changed OPEN-1, <time" in answer.text
-    assert lane_of(answer.text, "OPEN-1") == "low"
+    assert swimlane_of(answer.text, "OPEN-1") == "low"
     # A change of a field that the board does not group by refuses nothing.
     cast.smith.patch(f"/tickets/{made['id']}", {"due_date": "2030-01-01"})
-    answer = ada.post("/tickets/OPEN-1/move", htmx=True, lane="high", from_lane="low", **sent)
+    answer = ada.post(
+        "/tickets/OPEN-1/move", htmx=True, swimlane="high", from_swimlane="low", **sent
+    )
     assert answer.status_code == 200
 
 
@@ -71,7 +75,9 @@ def test_moving_on_the_board_of_all_goes_to_the_first_state(ada, cast, make):
     assert answer.status_code == 409
 
 
-@cases("sent", [{}, {"state_id": "x"}, {"state_id": "done", "group": "priority", "lane": "mauve"}])
+@cases(
+    "sent", [{}, {"state_id": "x"}, {"state_id": "done", "group": "priority", "swimlane": "mauve"}]
+)
 def test_moves_nowhere_are_refused(ada, make, sent):
     make("Still")
     assert ada.post("/tickets/OPEN-1/move", htmx=True, **sent).status_code == 422

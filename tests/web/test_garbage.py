@@ -56,7 +56,7 @@ NAMES = [
     "key",
     "label_id",
     "label_ids",
-    "lane",
+    "swimlane",
     "limit",
     "mode",
     "n",
@@ -149,7 +149,7 @@ def test_where_to_go_is_an_address_that_a_header_takes(cast):
 def test_an_id_may_be_written_in_capitals(cast):
     state = make_ticket(cast.ada, cast.open_project)["state"]["id"]
     bo = cast.bo.user_id.upper()
-    carried = {"state_id": state, "group": "assignee", "lane": bo}
+    carried = {"state_id": state, "group": "assignee", "swimlane": bo}
     for path, sent in (
         ("/tickets/OPEN-1/watch", {"user_id": bo}),
         ("/tickets/OPEN-1/move", carried),

@@ -136,7 +136,7 @@ def _columns(
         columns=columns,
         max_cards=boards.CARDS_PER_COLUMN,
         card_html=card_html,
-        lanes=boards.lanes(shape, columns, people, labels) if board.grouping else (),
+        swimlanes=boards.swimlanes(shape, columns, people, labels) if board.grouping else (),
         filtered=bool(board.chosen),
         more=board.more,
         grouping=board.grouping,

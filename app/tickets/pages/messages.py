@@ -94,8 +94,8 @@ def moved(reference: str) -> str:
     return f"{reference} moved"
 
 
-def changed_lanes(reference: str) -> str:
-    return f"{reference} changed lanes"
+def changed_swimlanes(reference: str) -> str:
+    return f"{reference} changed swimlanes"
 
 
 UNDO = "Undo"

@@ -60,7 +60,7 @@ def _choose(reference: str, form: Form, back: str) -> Response:
 def move(reference: str) -> Response:
     """Move the ticket; 409 if it has left the cell in which the board showed it."""
     sent = request.form
-    target = BoardCell(sent.get("state_id", ""), sent.get("lane", ""))
+    target = BoardCell(sent.get("state_id", ""), sent.get("swimlane", ""))
     if not is_htmx():
         form = Form(raw=sent.copy())
         back = safe_next(sent.get("back"))
@@ -74,7 +74,7 @@ def move(reference: str) -> Response:
     grouping = _grouping()
     seen = None
     if "from_state_id" in sent:
-        seen = BoardCell(sent["from_state_id"], sent.get("from_lane", ""))
+        seen = BoardCell(sent["from_state_id"], sent.get("from_swimlane", ""))
     result = write(
         lambda person: board_moves.move_card(
             person, reference, to=target, seen=seen, grouping=grouping, beside=_beside()
@@ -121,7 +121,9 @@ def _moved(reference: str, target: BoardCell, result: MovedCard) -> Response:
         text = messages.moved_with_open(reference, name, below)
     if before.place == target.place:
         text = (
-            messages.moved(reference) if target.fits(before) else messages.changed_lanes(reference)
+            messages.moved(reference)
+            if target.fits(before)
+            else messages.changed_swimlanes(reference)
         )
     toast = render(
         "tickets/_moved.html",

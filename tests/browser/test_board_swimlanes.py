@@ -1,4 +1,4 @@
-"""Lanes, choices for a card, folded columns, views, and the quick-add line."""
+"""Swimlanes, choices for a card, folded columns, views, and the quick-add line."""
 
 import pytest
 from playwright.sync_api import expect
@@ -7,21 +7,21 @@ from tests.browser.test_journey import drag
 from tests.support.serving import until
 
 
-def cell(wide, column: str, lane: str):
-    """A column within a lane."""
-    return wide.page.locator(f'.column[data-name="{column}"][data-lane-name="{lane}"]')
+def cell(wide, column: str, swimlane: str):
+    """A column within a swimlane."""
+    return wide.page.locator(f'.column[data-name="{column}"][data-swimlane-name="{swimlane}"]')
 
 
-def at(wide, reference: str, column: str, lane: str):
-    """A card in a column of a lane."""
-    return cell(wide, column, lane).locator(f'.card[data-ref="{reference}"]')
+def at(wide, reference: str, column: str, swimlane: str):
+    """A card in a column of a swimlane."""
+    return cell(wide, column, swimlane).locator(f'.card[data-ref="{reference}"]')
 
 
-def carry(wide, reference: str, column: str, lane: str) -> None:
-    """Drag a card to a column of a lane with the mouse."""
+def carry(wide, reference: str, column: str, swimlane: str) -> None:
+    """Drag a card to a column of a swimlane with the mouse."""
     wide.card(reference).scroll_into_view_if_needed()
     start = wide.card(reference).bounding_box()
-    end = cell(wide, column, lane).bounding_box()
+    end = cell(wide, column, swimlane).bounding_box()
     mouse = wide.page.mouse
     mouse.move(start["x"] + 40, start["y"] + 20)
     mouse.down()
@@ -30,12 +30,12 @@ def carry(wide, reference: str, column: str, lane: str) -> None:
     mouse.up()
 
 
-def test_carrying_to_another_lane_changes_the_field(wide, seeded):
-    reference = seeded.ticket("Laned", priority="urgent", state_id=seeded.ids["To do"])
-    wide.go("/projects/DEMO/board?group=priority&q=laned")
+def test_carrying_to_another_swimlane_changes_the_field(wide, seeded):
+    reference = seeded.ticket("Grouped", priority="urgent", state_id=seeded.ids["To do"])
+    wide.go("/projects/DEMO/board?group=priority&q=grouped")
     carry(wide, reference, "To do", "High")
     expect(at(wide, reference, "To do", "High")).to_have_count(1)
-    expect(wide.toast()).to_contain_text(f"{reference} changed lanes")
+    expect(wide.toast()).to_contain_text(f"{reference} changed swimlanes")
     assert seeded.call("GET", f"/tickets/{reference}")["priority"] == "high"
     wide.page.click(f"[data-undo][data-ref={reference}]")
     expect(at(wide, reference, "To do", "Urgent")).to_have_count(1)
@@ -47,7 +47,7 @@ def test_carrying_to_another_lane_changes_the_field(wide, seeded):
     assert (now["priority"], now["state"]["name"]) == ("high", "In progress")
 
 
-def test_a_lane_out_of_sight_is_reached_by_holding_at_the_edge(wide, seeded):
+def test_a_swimlane_out_of_sight_is_reached_by_holding_at_the_edge(wide, seeded):
     for number in range(6):
         seeded.ticket(f"Tall {number}", priority="urgent", state_id=seeded.ids["To do"])
     reference = seeded.ticket("Tall last", priority="urgent", state_id=seeded.ids["Backlog"])
@@ -68,8 +68,8 @@ def test_a_lane_out_of_sight_is_reached_by_holding_at_the_edge(wide, seeded):
     expect(at(wide, reference, "Backlog", "Low")).to_have_count(1)
 
 
-def test_lanes_by_keys(wide, seeded):
-    reference = seeded.ticket("Keyed lanes", priority="high", state_id=seeded.ids["To do"])
+def test_swimlanes_by_keys(wide, seeded):
+    reference = seeded.ticket("Keyed swimlanes", priority="high", state_id=seeded.ids["To do"])
     wide.go("/projects/DEMO/board?group=priority&q=keyed")
     title = wide.card(reference).locator(".card-title")
     title.focus()
@@ -81,7 +81,7 @@ def test_lanes_by_keys(wide, seeded):
         f"{reference} moved to To do, Urgent"
     )
     wide.press("Shift+ArrowUp")
-    expect(wide.page.locator("#announcements")).to_have_text("No more lanes this way")
+    expect(wide.page.locator("#announcements")).to_have_text("No more swimlanes this way")
     wide.press("Shift+ArrowDown", "Shift+ArrowDown", "Shift+ArrowRight")
     expect(at(wide, reference, "In progress", "Medium")).to_have_count(1)
     expect(title).to_be_focused()
@@ -113,7 +113,7 @@ def test_quick_moves_wait_for_each_other(wide, seeded):
     assert seeded.call("GET", f"/tickets/{reference}")["state"]["name"] == "In progress"
 
 
-def test_a_lane_that_is_not_there_yet_waits_for_the_reader(wide, seeded):
+def test_a_swimlane_that_is_not_there_yet_waits_for_the_reader(wide, seeded):
     reference = seeded.ticket("Without anyone", state_id=seeded.ids["To do"])
     wide.go("/projects/DEMO/board?group=assignee&q=anyone")
     body = {"assignee_user_id": seeded.ids["bot"]}
@@ -123,7 +123,7 @@ def test_a_lane_that_is_not_there_yet_waits_for_the_reader(wide, seeded):
     expect(at(wide, reference, "To do", "bot-dev-1")).to_have_count(1)
 
 
-def test_what_no_lane_can_change_goes_back(wide, seeded):
+def test_what_no_swimlane_can_change_goes_back(wide, seeded):
     wide.go("/projects/DEMO/board?group=epic&q=part")
     loose = seeded.ticket("A loose part of nothing", state_id=seeded.ids["To do"])
     wide.go("/projects/DEMO/board?group=epic&q=part")
@@ -263,7 +263,7 @@ def test_the_board_of_all_projects(wide, seeded):
     expect(wide.card_at("Done", reference)).to_have_count(1)
 
 
-def test_lanes_and_filters_on_a_phone(phone, seeded):
+def test_swimlanes_and_filters_on_a_phone(phone, seeded):
     phone.go("/projects/DEMO/board?group=priority")
     assert phone.overflow() <= 0
     phone.page.locator(".filter-menu summary").tap()
