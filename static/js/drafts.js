@@ -6,6 +6,7 @@ import { announce, isLedHere, marked, timeText, toast } from "./page.js";
 // A draft stays in this tab until it is sent, discarded, or the user logs out.
 
 const KEPT_AFTER = 500;
+const UPLOADING = /\[Uploading [^\n]+?…\]/g;
 // Single-line fields of the same form, such as a title.
 const LINES = "input[name]:not([type=hidden], [type=checkbox], [type=radio], [type=file])";
 
@@ -105,13 +106,15 @@ function changeHands() {
   Object.assign(sessionStorage, mine, { [`of ${whose}`]: JSON.stringify(theirs) });
 }
 
-/** A sent draft is deleted only if the server redirected from its form, which proves that it arrived. */
+/**
+ * A sent draft is deleted only if the server redirected from its form, which proves that it arrived.
+ * Other drafts lose the placeholders of uploads, which ended with the page.
+ */
 function settleDrafts() {
   const isLed = isLedHere() && !marked("signed-out");
   for (const [key, text, at, sent, address, ...more] of everyDraft()) {
-    if (!sent) continue;
-    if (isLed && document.referrer === location.origin + address) sessionStorage.removeItem(key);
-    else sessionStorage.setItem(key, JSON.stringify([text, at, false, address, ...more]));
+    if (sent && isLed && document.referrer === location.origin + address) sessionStorage.removeItem(key);
+    else sessionStorage.setItem(key, JSON.stringify([text.replace(UPLOADING, ""), at, false, address, ...more]));
   }
 }
 

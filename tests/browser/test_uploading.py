@@ -172,3 +172,12 @@ def test_a_wiki_page_waits_for_the_picture_in_it(wide, seeded):
     expect(page.locator(".markdown img")).to_have_count(1)
     body = seeded.call("GET", f"/wiki/pages/{made['id']}")["body"]
     assert re.fullmatch(f"Look: {LINK}", body.strip())
+
+
+def test_a_draft_forgets_an_upload_that_ended_with_its_page(wide, ticket):
+    page = wide.page
+    page.locator("#comment-body").fill("Look: ")
+    with uploading(wide, "comment-body"):
+        page.locator("#comment-body").press_sequentially(" and so on")
+    wide.go(f"/tickets/{ticket}")
+    expect(page.locator("#comment-body")).to_have_value("Look:  and so on")
