@@ -13,7 +13,7 @@ from sqlalchemy.orm import aliased
 
 from app.accounts.builders import UserSummary
 from app.accounts.models import User
-from app.audit.models import AuditEvent
+from app.audit.models import HAS_INDEXED_TARGET, AuditEvent
 from app.core.actor import Access, Actor, operation
 from app.core.errors import NotFound
 from app.core.ids import as_uuid
@@ -174,17 +174,23 @@ def _revision(row: AnyRow) -> dict[str, Any]:
     }
 
 
+_DELETED_BY = Prepared(
+    select(*USER_COLUMNS)
+    .join(AuditEvent, AuditEvent.actor_user_id == User.id)
+    .where(
+        AuditEvent.target_id == bindparam("page_id"),
+        AuditEvent.event_type == "wiki.deleted",
+        HAS_INDEXED_TARGET,
+    )
+    .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
+    .limit(1)
+)
+
+
 @operation(Access.HUMAN)
 def deleted_by(actor: Actor, page_id: str) -> UserSummary | None:
     """Who deleted a page last; None if it was the application."""
-    statement = (
-        select(*USER_COLUMNS)
-        .join(AuditEvent, AuditEvent.actor_user_id == User.id)
-        .where(AuditEvent.target_id == page_id, AuditEvent.event_type == "wiki.deleted")
-        .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
-        .limit(1)
-    )
-    row = session.execute(statement).first()
+    row = _DELETED_BY.first(page_id=page_id)
     return user_of(row) if row else None
 
 
