@@ -4,7 +4,7 @@ All of it is derived: a hand-over is a bot's ``ticket.assigned``, a mention is `
 unanswered comment, and a read marker shows what the person has seen.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -97,8 +97,8 @@ class Destination:
 
 
 @operation(Access.HUMAN)
-def needs(actor: Actor) -> list[Need]:
-    """The tickets on which someone waits for the person, newest first.
+def needs(actor: Actor, *, besides: Collection[str] = ()) -> list[Need]:
+    """The tickets on which someone waits for the person, newest first, but those ``besides``.
 
     A done ticket does not wait, unless the person is mentioned on it afterwards. There is one more
     than ``NEEDS_SHOWN`` if not all are shown.
@@ -154,7 +154,7 @@ def needs(actor: Actor) -> list[Need]:
         .order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc())
         .limit(EVENTS_READ)
     ).all()
-    return _unanswered(actor, rows)
+    return _unanswered(actor, [row for row in rows if row.id not in besides])
 
 
 def _unanswered(actor: Actor, rows: Sequence[Any]) -> list[Need]:

@@ -244,7 +244,7 @@ def _home(refused: RefusedReply | None = None, *, status: int = 200) -> Response
         )
         all_awaited = sign_offs.awaited(actor())
         waiting = {one.ticket.id for one in all_awaited}
-        all_needs = [one for one in home_verbs.needs(actor()) if one.ticket.id not in waiting]
+        all_needs = home_verbs.needs(actor(), besides=waiting)
         awaited = all_awaited[: sign_offs.MAX_SHOWN_TICKETS]
         needs = all_needs[: home_verbs.NEEDS_SHOWN]
         activities = home_verbs.since_last_time(actor())

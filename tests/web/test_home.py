@@ -6,7 +6,7 @@ import re
 import pytest
 
 from app.inbox import home
-from tests.support.story import make_ticket, ok
+from tests.support.story import make_ticket, ok, state_ids
 
 HERE = "/"
 
@@ -90,6 +90,19 @@ def test_more_needs_than_are_shown_are_not_counted_as_all(ada, cast, ticket, mon
         page = ada.get(HERE)
         assert f"Needs you {count} " in text_of(page)
         assert page.text.count('class="row need"') == min(number + 1, 2)
+
+
+def test_mentions_on_tickets_in_review_are_not_counted_twice(ada, cast, monkeypatch):
+    monkeypatch.setattr(home, "NEEDS_SHOWN", 2)
+    states = state_ids(cast.ada, cast.open_project)
+    review = {"sign_off": True, "review_state_id": states[3]}
+    ok(cast.ada.patch(f"/projects/{cast.open_project}", review))
+    for number in range(4):
+        made = make_ticket(cast.bo, cast.open_project, f"No. {number}")
+        say(cast.smith, made, "@ada?")
+    ok(cast.smith.post(f"/tickets/{made['id']}/transition", {"state_id": states[3]}))
+    # One to sign off, and two of three mentions.
+    assert "Needs you 3+ " in text_of(ada.get(HERE))
 
 
 def test_a_mention_is_replied_to_in_place(ada, cast, ticket):
