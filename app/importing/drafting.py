@@ -90,7 +90,9 @@ class Drafter:
         assignee = self.people.find(issue.assignee)
         if issue.assignee and assignee is None:
             self.report.note(issue.id, messages.ASSIGNEE_NOT_A_USER, issue.assignee)
-        title = " ".join(issue.title.replace("\x00", "").split())
+        title = issue.title.replace("\x00", "").strip()
+        if not title.isprintable():
+            title = " ".join(title.split())
         if len(title) > text.NAME_LENGTH:
             self.report.note(issue.id, messages.TITLE_TOO_LONG)
         return DraftTicket(
@@ -116,11 +118,18 @@ class Drafter:
     def _state(self, issue: Issue) -> WorkflowState:
         """The state with the same name, else the first state of the status's category."""
         status = text.name_key(issue.status)
+        for state in self.states:
+            if state.name_key == status:
+                return state
         for name in (_word(status), words.STATE_NAMES.get(status)):
             for state in self.states:
                 if _word(state.name_key) == name:
                     return state
-        category = words.category(issue.status_meaning) or words.category(issue.status)
+        category = issue.category
+        if category is not None:
+            self.report.note(issue.id, messages.NO_SUCH_STATE, issue.status)
+        else:
+            category = words.category(issue.status_meaning) or words.category(issue.status)
         if category is None:
             category = StateCategory.ACTIVE
             self.report.note(issue.id, messages.UNKNOWN_STATUS, issue.status)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from app.importing import messages
+from app.projects.models import StateCategory
 
 # The kind of link from an issue to its parent.
 PARENT_LINK = "parent-child"
@@ -50,6 +51,8 @@ class Issue:
     status: str = "open"
     # Jira's category of the status.
     status_meaning: str = ""
+    # The category of a state that Docket exported.
+    category: StateCategory | None = None
     priority: int = MEDIUM
     kind: str = "task"
     assignee: str = ""

@@ -11,12 +11,17 @@ from datetime import UTC, tzinfo
 from app.importing import dates, messages, words
 from app.importing.issues import MEDIUM, PARENT_LINK, Issue, IssueComment, IssueLink, IssueSource
 from app.importing.report import UNNAMED, ImportReport
+from app.projects.models import StateCategory
+from app.web.downloads import items, without_apostrophes
 
 # The csv module's default is 128 KiB; a body may be longer.
 MAX_CELL_LENGTH = 16 * 1024 * 1024
 # Trackers repeat a column for each comment or label.
 MAX_COLUMNS = 5_000
 DELIMITERS = ",;\t|"
+
+# Columns that only Docket's own export has.
+OWN_ID, OWN_CATEGORY = "display_id", "state_category"
 
 # The values of each column.
 Cells = dict[str, list[str]]
@@ -53,6 +58,11 @@ def read_cells(source: IssueSource, report: ImportReport, encoding: str = "utf-8
     return Sheet(header, tuple(_rows(lines, header, source, report)))
 
 
+def _is_own(header: tuple[str, ...]) -> bool:
+    """Whether Docket exported the file."""
+    return {OWN_ID, OWN_CATEGORY} <= set(header)
+
+
 def _delimiter(text: str) -> str:
     """The delimiter that occurs most often in the header."""
     header = text.partition("\n")[0]
@@ -62,6 +72,7 @@ def _delimiter(text: str) -> str:
 def _rows(
     lines: Iterator[list[str]], header: tuple[str, ...], source: IssueSource, report: ImportReport
 ) -> Iterator[tuple[str, Cells]]:
+    is_own = _is_own(header)
     while True:
         where = source.line(lines.line_num + 1)  # type: ignore[attr-defined]  # csv.reader has it
         try:
@@ -77,6 +88,8 @@ def _rows(
         if len(row) != len(header):
             report.refuse(where, messages.wrong_cells(len(row), len(header)))
             continue
+        if is_own:
+            row = [without_apostrophes(cell) for cell in row]
         cells: Cells = {}
         for name, cell in zip(header, row, strict=True):
             if cell.strip():
@@ -137,6 +150,8 @@ def guess(header: tuple[str, ...]) -> dict[str, str]:
         field: next((by_name[name] for name in names if name in by_name), "")
         for field, names in GUESSES.items()
     }
+    if _is_own(header):
+        columns["id"] = OWN_ID
     return {field: column for field, column in columns.items() if column}
 
 
@@ -166,15 +181,29 @@ def read(
         for field in _TIMES
         for cell in row.get(mapping.get(field, ""), ())
     )
-    issues = []
+    issues, is_own = [], _is_own(sheet.header)
     for where, row in sheet.rows:
         cells = {field: row.get(column, []) for field, column in mapping.items()}
         first = {field: values[0].strip() for field, values in cells.items() if values}
         if "title" not in first:
             report.refuse(where, messages.NO_TITLE)
             continue
-        issues.append(_issue(where, first, cells, Times(options, report)))
+        issue = _issue(where, first, cells, Times(options, report))
+        issues.append(_from_export(issue, row, cells) if is_own else issue)
+    if is_own:
+        # Lists are exported newest first. In the order of their ids, tickets get such ids again.
+        issues.sort(key=lambda issue: (len(issue.id), issue.id))
     return _with_parents_by_title(issues)
+
+
+def _from_export(issue: Issue, row: Cells, cells: Cells) -> Issue:
+    """The issue with what only Docket's export has: categories of states, labels with commas."""
+    try:
+        labels = [label for cell in cells.get("labels", ()) for label in items(cell)]
+    except csv.Error:
+        labels = list(issue.labels)
+    category = next((one for one in StateCategory if [one] == row.get(OWN_CATEGORY)), None)
+    return replace(issue, labels=tuple(labels), category=category)
 
 
 def _with_parents_by_title(issues: list[Issue]) -> list[Issue]:

@@ -20,9 +20,14 @@ from app.web.guard import actor
 
 # A longer download is aborted.
 DEADLINE_SECONDS = 15 * 60.0
-# Where a spreadsheet can recognize a formula: at the start of a cell. Some programs also start a
-# cell after a semicolon, a tab or a line break, even inside quotes.
-FORMULA = re.compile(r"""^(?=[=+\-@\t\r])|([;\t\r\n][" ]*)(?=[=+\-@])""")
+# Where a spreadsheet can recognize a formula: at the start of a cell, even behind quotes. Some
+# programs also start a cell after a semicolon, a tab or a line break, even inside quotes. A formula
+# that has apostrophes already gets one more, so that ``without_apostrophes`` removes exactly that.
+_START = r"""(?:^|[;\t\r\n])[" ]*"""
+FORMULA = re.compile(rf"^(?='*[\t\r])|({_START})(?='*[=+\-@])")
+_APOSTROPHE = re.compile(rf"^'(?='*[\t\r])|({_START})'(?='*[=+\-@])")
+# An item of a list that would read as several, or whose quotes would be removed.
+_QUOTED = re.compile(r'[,\r\n]|^"')
 
 log = logging.getLogger(__name__)
 
@@ -85,6 +90,21 @@ def line(values: Iterable[Any]) -> str:
 
 def _cell(value: Any) -> str:
     if isinstance(value, list):
-        value = ", ".join(value)
+        value = ", ".join(_item(item) for item in value)
     text = "" if value is None else str(value)
     return FORMULA.sub(r"\1'", text)
+
+
+def _item(text: str) -> str:
+    quoted = text.replace('"', '""')
+    return f'"{quoted}"' if _QUOTED.search(text) else text
+
+
+def without_apostrophes(cell: str) -> str:
+    """The text of a cell that ``line`` wrote."""
+    return _APOSTROPHE.sub(r"\1", cell)
+
+
+def items(text: str) -> list[str]:
+    """The list whose text ``line`` wrote; raises csv.Error."""
+    return next(csv.reader([text], skipinitialspace=True), [])
