@@ -4,11 +4,11 @@ import codecs
 import re
 from collections.abc import Callable, Iterator
 from enum import StrEnum
-from typing import Any
 
 from app.core import json_parsing, text
-from app.importing import dates, github, jira, messages, table
-from app.importing.issues import Issue, IssueComment, IssueLink, IssueSource
+from app.importing import github, jira, messages, table
+from app.importing.issues import MEDIUM, Issue, IssueComment, IssueLink, IssueSource
+from app.importing.json_fields import JsonFields
 from app.importing.report import ImportReport
 
 FIRST_BYTES = 65_536
@@ -101,53 +101,41 @@ def _read_json_lines(source: IssueSource, report: ImportReport) -> Iterator[Issu
         source.allowance.take()
         where = source.line(number)
         try:
-            yield _issue(json_parsing.loads(line), where)
-        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+            yield _issue(JsonFields.of(json_parsing.loads(line)), where)
+        except json_parsing.JsonInvalid as error:
+            report.refuse(where, messages.NOT_AN_ISSUE, messages.not_json(error))
+        except ValueError as error:
             report.refuse(where, messages.NOT_AN_ISSUE, str(error))
 
 
-def _issue(entry: Any, where: str) -> Issue:
-    if not isinstance(entry, dict):
-        raise TypeError("it is not a JSON object")
-    title = _text(entry, "title").strip()
-    identifier = _text(entry, "id").strip()
+def _issue(fields: JsonFields, where: str) -> Issue:
+    """The issue of a line; raises ValueError."""
+    title, identifier = fields.text("title").strip(), fields.text("id").strip()
     if not title or not identifier:
         raise ValueError(messages.NO_ID_OR_TITLE)
+    sections = ((heading, fields.text(key)) for key, heading in SECTIONS)
     return Issue(
         id=identifier,
         title=title,
-        sections=tuple(
-            (heading, _text(entry, key)) for key, heading in SECTIONS if _text(entry, key).strip()
-        ),
-        status=_text(entry, "status") or "open",
-        priority=int(entry.get("priority", 2)),
-        kind=_text(entry, "issue_type") or "task",
-        assignee=_text(entry, "assignee"),
-        author=_text(entry, "created_by"),
-        labels=tuple(str(label) for label in entry.get("labels") or ()),
+        sections=tuple(section for section in sections if section[1].strip()),
+        status=fields.text("status") or "open",
+        priority=fields.whole("priority", MEDIUM),
+        kind=fields.text("issue_type") or "task",
+        assignee=fields.text("assignee"),
+        author=fields.text("created_by"),
+        labels=tuple(fields.texts("labels")),
         links=tuple(
-            IssueLink(_text(link, "type"), _text(link, "depends_on_id"))
-            for link in entry.get("dependencies") or ()
+            IssueLink(link.text("type"), link.text("depends_on_id"))
+            for link in fields.objects("dependencies")
         ),
         comments=tuple(
-            IssueComment(
-                _text(comment, "author"), _text(comment, "text"), _time(comment.get("created_at"))
-            )
-            for comment in entry.get("comments") or ()
+            IssueComment(comment.text("author"), comment.text("text"), comment.time("created_at"))
+            for comment in fields.objects("comments")
         ),
-        created_at=_time(entry.get("created_at")),
-        updated_at=_time(entry.get("updated_at")),
-        closed_at=_time(entry.get("closed_at")),
-        closing=_text(entry, "close_reason"),
-        is_deleted=bool(entry.get("deleted_at")),
+        created_at=fields.time("created_at"),
+        updated_at=fields.time("updated_at"),
+        closed_at=fields.time("closed_at"),
+        closing=fields.text("close_reason"),
+        is_deleted=bool(fields.text("deleted_at")),
         where=where,
     )
-
-
-def _text(entry: dict[str, Any], key: str) -> str:
-    value = entry.get(key)
-    return value.replace("\x00", "") if isinstance(value, str) else ""
-
-
-def _time(value: Any) -> int | None:
-    return dates.moment(value) if isinstance(value, str) and value else None

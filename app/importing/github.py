@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from app.core import json_parsing
-from app.importing import dates, messages
+from app.importing import messages
 from app.importing.foreign_markdown import without_comments
 from app.importing.issues import PARENT_LINK, Issue, IssueComment, IssueLink, IssueSource
+from app.importing.json_fields import JsonFields
 from app.importing.report import ImportReport
 
 _BETWEEN = re.compile(r"[\s\[\],]*")
@@ -35,7 +36,7 @@ def read(sources: list[IssueSource], report: ImportReport) -> list[Issue]:
                 name = name_of(str(entry["issue_url"]))
                 try:
                     comments.setdefault(name, []).append(comment_of(entry))
-                except (ValueError, OverflowError) as error:
+                except ValueError as error:
                     report.refuse(where, messages.NOT_A_COMMENT, str(error))
             elif "pull_request" in entry:
                 report.note(where, messages.PULL_REQUEST)
@@ -54,8 +55,8 @@ def assembled(
     issues = []
     for where, entry in entries:
         try:
-            issues.append(_issue(where, entry, comments, milestones))
-        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+            issues.append(_issue(where, JsonFields.of(entry), comments, milestones))
+        except ValueError as error:
             report.refuse(where, messages.NOT_AN_ISSUE, str(error))
     return [*milestones.values(), *issues]
 
@@ -93,95 +94,107 @@ def name_of(url: str, number: Any = None) -> str:
 
 def _issue(
     where: str,
-    entry: dict[str, Any],
+    fields: JsonFields,
     comments: Mapping[str, list[IssueComment]],
     milestones: dict[str, Issue],
 ) -> Issue:
-    number, title = int(entry["number"]), str(entry["title"] or "").strip()
+    number, title = fields.whole("number"), fields.text("title").strip()
     if not title:
         raise ValueError(messages.NO_TITLE_GIVEN)
-    url = str(entry.get("html_url") or entry.get("url") or "")
-    name = name_of(url, number)
-    labels = [label_name(label) for label in entry.get("labels") or ()]
-    people = [_login(one) for one in entry.get("assignees") or ()]
-    if not people and entry.get("assignee"):
-        people = [_login(entry["assignee"])]
-    inner = entry.get("comments")
-    own = [comment_of(one) for one in inner] if isinstance(inner, list) else comments.get(name, [])
-    reason = str(entry.get("state_reason") or entry.get("stateReason") or "").lower()
-    kind = entry.get("type")
+    name = name_of(fields.text(fields.first("html_url", "url")), number)
+    labels = [_label(place, value) for place, value in fields.elements("labels")]
+    people = [one.text("login") for one in fields.objects("assignees")] or [
+        _login(fields, "assignee")
+    ]
+    own = comments.get(name, [])
+    if not isinstance(fields.values.get("comments"), int):
+        own = [_comment(one) for one in fields.objects("comments")] or own
+    kind = fields.inner("type")
     return Issue(
         id=name,
         title=title,
-        sections=_sections(entry.get("body")),
-        status=str(entry.get("state") or "open").lower(),
-        kind=str(kind.get("name") or "task").lower() if isinstance(kind, dict) else "task",
-        assignee=people[0] if people else "",
-        author=_login(entry.get("user") or entry.get("author")),
+        sections=_sections(fields.text("body")),
+        status=fields.text("state").lower() or "open",
+        kind=(kind.text("name").lower() if kind else "") or "task",
+        assignee=people[0],
+        author=_login(fields, "user", "author"),
         labels=tuple(label for label in labels if label),
-        links=_links(entry, name, milestones, where),
+        links=_links(fields, name, milestones, where),
         comments=tuple(sorted(own, key=lambda one: one.written_at or 0)),
-        created_at=_time(entry, "created_at", "createdAt"),
-        updated_at=_time(entry, "updated_at", "updatedAt"),
-        closed_at=_time(entry, "closed_at", "closedAt"),
-        closing=_UNUSUAL_CLOSING.get(reason, ""),
+        created_at=_time(fields, "created_at", "createdAt"),
+        updated_at=_time(fields, "updated_at", "updatedAt"),
+        closed_at=_time(fields, "closed_at", "closedAt"),
+        closing=_UNUSUAL_CLOSING.get(
+            fields.text(fields.first("state_reason", "stateReason")).lower(), ""
+        ),
         origins=(messages.also_assigned_to(", ".join(people[1:])),) if people[1:] else (),
         where=where,
     )
 
 
 def _links(
-    entry: dict[str, Any], name: str, milestones: dict[str, Issue], where: str
+    fields: JsonFields, name: str, milestones: dict[str, Issue], where: str
 ) -> tuple[IssueLink, ...]:
     """The parent: the issue above a sub-issue, else the epic of the milestone."""
-    parent = str(entry.get("parent_issue_url") or "")
+    parent = fields.text("parent_issue_url")
     if parent:
         return (IssueLink(PARENT_LINK, name_of(parent, "?")),)
-    milestone = entry.get("milestone")
-    if not isinstance(milestone, dict):
+    milestone = fields.inner("milestone")
+    if milestone is None:
         return ()
-    number = milestone.get("number") or milestone["title"]
+    title = milestone.text("title")
+    number = milestone.whole("number", 0) or title
     epic = f"{name.partition('#')[0]} milestone {number}".strip()
     if epic not in milestones:
-        due = str(milestone.get("due_on") or milestone.get("dueOn") or "")
+        due = milestone.first("due_on", "dueOn")
         milestones[epic] = Issue(
             id=epic,
-            title=str(milestone["title"]),
-            sections=_sections(milestone.get("description")),
-            status=str(milestone.get("state") or "open").lower(),
+            title=title,
+            sections=_sections(milestone.text("description")),
+            status=milestone.text("state").lower() or "open",
             kind="epic",
-            author=_login(milestone.get("creator")),
-            due_date=dates.day(due) if due else None,
-            created_at=_time(milestone, "created_at"),
-            updated_at=_time(milestone, "updated_at"),
-            closed_at=_time(milestone, "closed_at"),
+            author=_login(milestone, "creator"),
+            due_date=milestone.day(due),
+            created_at=milestone.time("created_at"),
+            updated_at=milestone.time("updated_at"),
+            closed_at=milestone.time("closed_at"),
             where=where,
         )
     return (IssueLink(PARENT_LINK, epic),)
 
 
-def _sections(body: Any) -> tuple[tuple[str, str], ...]:
-    text = without_comments(str(body or "").replace("\r\n", "\n"))
+def _sections(body: str) -> tuple[tuple[str, str], ...]:
+    text = without_comments(body.replace("\r\n", "\n"))
     return (("", text),) if text.strip() else ()
 
 
 def comment_of(entry: dict[str, Any]) -> IssueComment:
-    """The comment of an entry; raises ValueError for an invalid time."""
+    """The comment of an entry; raises ValueError, naming the field."""
+    return _comment(JsonFields.of(entry))
+
+
+def _comment(fields: JsonFields) -> IssueComment:
     return IssueComment(
-        _login(entry.get("user") or entry.get("author")),
-        without_comments(str(entry.get("body") or "")),
-        _time(entry, "created_at", "createdAt"),
+        _login(fields, "user", "author"),
+        without_comments(fields.text("body")),
+        _time(fields, "created_at", "createdAt"),
     )
+
+
+def _label(place: str, value: Any) -> str:
+    if isinstance(value, str):
+        return value.replace("\x00", "")
+    return JsonFields.of(value, place).text("name")
 
 
 def label_name(label: Any) -> str:
     return str(label.get("name") or "") if isinstance(label, dict) else str(label)
 
 
-def _login(person: Any) -> str:
-    return str(person.get("login") or "") if isinstance(person, dict) else ""
+def _login(fields: JsonFields, *names: str) -> str:
+    person = fields.inner(fields.first(*names))
+    return person.text("login") if person else ""
 
 
-def _time(entry: dict[str, Any], *names: str) -> int | None:
-    value = next((entry[name] for name in names if entry.get(name)), None)
-    return dates.moment(str(value)) if value else None
+def _time(fields: JsonFields, *names: str) -> int | None:
+    return fields.time(fields.first(*names))

@@ -157,6 +157,26 @@ DUPLICATE = "duplicate in the file; the first one was used"
 NOT_AN_ISSUE = "not an issue"
 
 
+THE_ENTRY = "it"
+A_STRING = "a string"
+AN_INTEGER = "an integer"
+AN_ARRAY = "an array"
+AN_OBJECT = "an object"
+
+
+def a_time(value: str) -> str:
+    return f"a time such as 2026-11-20T19:23:58Z, not {value[:40]!r}"
+
+
+def must_be(place: str, kind: str) -> str:
+    return f"{place} must be {kind}"
+
+
+def not_json(problem: Exception) -> str:
+    # The rules of JSON are those of a request, and so are their messages.
+    return str(problem).replace("The body", "it").rstrip(".")
+
+
 def field_label(name: str) -> str:
     return "ID" if name == "id" else name.replace("_", " ").capitalize()
 

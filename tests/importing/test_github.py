@@ -143,3 +143,34 @@ def test_github_of_the_command_line_and_bad_entries(cast, run, tickets):
     assert (ticket["title"], ticket["state"]["category"]) == ("From gh", "done")
     assert len(comments(cast, ticket)) == 1
     assert "line 3: " in run('[\n{"number": 1,\n', code=1, options=["--format", "github"])
+
+
+def test_a_field_of_a_wrong_type_is_named_and_its_issue_is_left_out(run, tickets):
+    wrong = {
+        "number": "1",
+        "title": 5,
+        "labels": "abc",
+        "labels[0]": [5],
+        "labels[0].name": [{"name": {}}],
+        "assignees": {"login": "bo"},
+        "assignees[0].login": [{"login": 1}],
+        "body": {"a": 1},
+        "state": 0,
+        "comments": "x",
+        "comments[0].body": [{"body": 1}],
+        "created_at": "yesterday",
+        "milestone": "v1",
+        "milestone.due_on": {**MILESTONE, "due_on": "never"},
+        "user.login": {"login": []},
+        "type": "Bug",
+    }
+    entries = [
+        github_issue(number) | {place.partition(".")[0].partition("[")[0]: value}
+        for number, (place, value) in enumerate(wrong.items(), start=2)
+    ]
+    entries.append(github_comment(1, 5))
+    report = run("\n".join(json.dumps(entry) for entry in [github_issue(1), *entries]))
+    said = {note["issue"]: note["detail"] for note in report["notes"]}
+    for number, place in enumerate([*wrong, "body"], start=2):
+        assert said[f"line {number}"].startswith(f"{place} must be a"), place
+    assert set(tickets()) == {"Issue 1"}

@@ -196,3 +196,73 @@ def test_a_dry_run_counts_and_notes_what_the_run_will(cast: Cast, app, tmp_path:
         "depends on an issue that was not imported",
     }
     assert report(run(app, path, "--dry-run", "--json"))["made"] == {}
+
+
+WRONG = {
+    "id": 5,
+    "title": ["x"],
+    "description": {"a": 1},
+    "design": 1,
+    "acceptance_criteria": True,
+    "notes": [],
+    "status": 0,
+    "priority": "high",
+    "issue_type": {},
+    "assignee": 7,
+    "created_by": ["ada"],
+    "labels": "abc",
+    "dependencies": {"type": "blocks"},
+    "comments": "x",
+    "created_at": 1_700_000_000,
+    "updated_at": "yesterday",
+    "closed_at": "2026-13-01",
+    "close_reason": False,
+    "deleted_at": True,
+}
+WRONG_WITHIN = {
+    "labels[0]": ("labels", [{"a": 1}]),
+    "labels[1]": ("labels", ["a", None]),
+    "dependencies[0]": ("dependencies", ["b"]),
+    "dependencies[0].type": ("dependencies", [{"type": 1}]),
+    "dependencies[0].depends_on_id": ("dependencies", [{"depends_on_id": 1}]),
+    "comments[0]": ("comments", ["x"]),
+    "comments[0].author": ("comments", [{"author": {}}]),
+    "comments[1].text": ("comments", [{}, {"text": 5}]),
+    "comments[0].created_at": ("comments", [{"created_at": "x"}]),
+    "priority": ("priority", 1.5),
+}
+
+
+def test_a_field_of_a_wrong_type_is_named_and_its_line_is_left_out(
+    cast: Cast, app: Flask, tmp_path: Path
+) -> None:
+    """Nothing of the line is imported; the others are."""
+    wrong = [(name, name, value) for name, value in WRONG.items()]
+    wrong += [(place, name, value) for place, (name, value) in WRONG_WITHIN.items()]
+    lines = [issue(f"n{number}") | {name: value} for number, (_, name, value) in enumerate(wrong)]
+    notes = report(run(app, write(tmp_path, issue("good"), *lines), "--json"))["notes"]
+    for number, (place, _, _) in enumerate(wrong):
+        note = notes[number]
+        assert note["issue"] == f"line {number + 2}"
+        assert note["detail"].startswith(f"{place} must be a"), note
+    assert len(notes) == len(wrong)
+    assert set(tickets(cast)) == {"good"}
+
+
+def test_a_line_that_is_no_object_is_named(cast: Cast, app: Flask, tmp_path: Path) -> None:
+    lines = ["[1]", '"x"', "null", "{", '{"id": "a", "id": "b"}', "\ud800"]
+    path = tmp_path / "lines.jsonl"
+    path.write_bytes("\n".join(lines).encode("utf-8", "surrogatepass"))
+    notes = report(run(app, path, "--json", "--format=jsonl"))["notes"]
+    assert [note["detail"] for note in notes] == [
+        *["it must be an object"] * 3,
+        "it is not valid JSON",
+        "An object has a duplicate key",
+        "it is not UTF-8",
+    ]
+
+
+def test_null_is_as_good_as_nothing(cast: Cast, app: Flask, tmp_path: Path) -> None:
+    empty = {name: None for name in WRONG if name not in ("id", "title")}
+    assert report(run(app, write(tmp_path, issue("a") | empty), "--json"))["notes"] == []
+    assert tickets(cast)["a"]["priority"] == "medium"

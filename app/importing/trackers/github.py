@@ -248,8 +248,9 @@ def _slim_milestone(entry: dict[str, Any]) -> dict[str, Any]:
 def _slim_comment(entry: dict[str, Any]) -> dict[str, Any] | None:
     if not isinstance(entry.get("issue_url"), str):
         return None
-    return {name: entry.get(name) for name in ("id", "issue_url", "body", "created_at")} | {
-        "user": _person(entry.get("user"))
+    return {name: entry.get(name) for name in ("id", "issue_url", "created_at")} | {
+        "body": str(entry.get("body") or ""),
+        "user": _person(entry.get("user")),
     }
 
 
