@@ -9,11 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
 import orjson
 from sqlalchemy import (
+    JSON,
     BigInteger,
     Column,
     ColumnElement,
@@ -32,9 +33,11 @@ from app.accounts.models import (
     Passkey,
     PasswordLink,
     UsedToken,
+    User,
     UserSession,
 )
 from app.core.clock import EPOCH, iso
+from app.core.ids import UUID_PATTERN
 from app.database.columns import Id
 from app.database.idempotency import IdempotencyRecord
 from app.database.session import db
@@ -71,6 +74,10 @@ TRANSIENT = frozenset(
     )
 )
 
+# The largest of PostgreSQL and SQLite.
+MAX_INTEGER = (1 << 63) - 1
+
+_users = cast("Table", User.__table__)
 _MILLISECOND = timedelta(milliseconds=1)
 
 
@@ -199,7 +206,10 @@ def row_of(table: Table, line: bytes) -> dict[str, Any]:
 
     Raises ValueError for a line that is not a row of this table.
     """
-    values = orjson.loads(line)
+    try:
+        values = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        raise ValueError(messages.NOT_JSON) from error
     if not isinstance(values, dict):
         raise ValueError(messages.NOT_AN_OBJECT)  # noqa: TRY004 - one error for every bad line
     unknown = values.keys() - {column.name for column in table.columns}
@@ -216,13 +226,36 @@ def _decoded(column: Column[Any], values: dict[str, Any]) -> Any:
             return column.default.arg  # type: ignore[attr-defined]  # as is_scalar says
         raise ValueError(messages.lacks_column(column.name))
     value = values[column.name]
-    if value is None:
-        return None
+    if isinstance(column.type, JSON) or (value is None and column.nullable):
+        return value
+    try:
+        return _checked(column, value)
+    except (ValueError, TypeError) as error:
+        raise ValueError(messages.must_be(str(column.name), _kind(column))) from error
+
+
+def _checked(column: Column[Any], value: Any) -> Any:
+    """The decoded value; raises ValueError and TypeError for a value of another type."""
     if type(column.type) is BigInteger:
         return (datetime.fromisoformat(value) - EPOCH) // _MILLISECOND
     if isinstance(column.type, LargeBinary):
         return base64.b64decode(value, validate=True)
+    if isinstance(column.type, Id):
+        if not UUID_PATTERN.fullmatch(value):
+            raise ValueError(value)
+    elif type(value) is not column.type.python_type or (
+        isinstance(value, int) and abs(value) > MAX_INTEGER
+    ):
+        raise TypeError(value)
     return value
+
+
+def _kind(column: Column[Any]) -> str:
+    if type(column.type) is BigInteger:
+        return messages.A_TIME
+    if isinstance(column.type, Id):
+        return messages.A_UUID
+    return messages.KINDS[column.type.python_type]
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +275,7 @@ class Export:
             for number, line in enumerate(lines, start=1):
                 try:
                     yield row_of(table, line)
-                except (ValueError, TypeError) as error:
+                except ValueError as error:
                     raise click.ClickException(
                         messages.at_line(name, number, str(error))
                     ) from error
@@ -253,33 +286,67 @@ def open_export(folder: Path, revision: str) -> Export:
 
     ``revision`` is this release's schema; an export of a later schema is refused.
     """
-    try:
-        manifest = orjson.loads((folder / MANIFEST).read_bytes())
-        if manifest["format"] != FORMAT:
-            raise ValueError(MANIFEST)
-        version, schema = int(manifest["format_version"]), str(manifest["schema"])
-        digests = {str(name): str(value) for name, value in manifest["files"].items()}
-        rows = {str(name): int(value) for name, value in manifest["rows"].items()}
-        mark = str(manifest["secret_key_mark"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise click.ClickException(messages.not_an_export(str(folder))) from error
+    manifest = _manifest(folder)
+    version, schema = manifest["format_version"], manifest["schema"]
+    digests, rows = manifest["files"], manifest["rows"]
     if version > FORMAT_VERSION or schema > revision:
         raise click.ClickException(messages.OF_A_NEWER_VERSION)
     unknown = rows.keys() - {table.name for table in exported()}
     if unknown:
         raise click.ClickException(messages.unknown_rows(min(unknown)))
-    for name in (f"{DATA}/{table}.jsonl" for table in rows):
-        if name not in digests:
-            raise click.ClickException(messages.not_listed(name))
+    listed = {name for name in digests if name.startswith(f"{DATA}/")}
+    counted = {f"{DATA}/{table}.jsonl" for table in rows}
+    # Every release exports users, even if there are none.
+    for name in sorted({*counted, data_name(_users)} - listed):
+        raise click.ClickException(messages.not_listed(name))
+    for name in sorted(listed - counted):
+        raise click.ClickException(messages.not_counted(name))
     for name, digest in digests.items():
         _check(folder, name, digest)
-    return Export(folder, rows, mark)
+    return Export(folder, rows, manifest["secret_key_mark"])
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    """The manifest with fields of the right types; raises ClickException."""
+    try:
+        manifest = orjson.loads((folder / MANIFEST).read_bytes())
+    except (OSError, ValueError):
+        manifest = None
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise click.ClickException(messages.not_an_export(str(folder)))
+    for name, kind in messages.MANIFEST.items():
+        if not _FITS[name](manifest.get(name)):
+            problem = messages.must_be(name, kind)
+            raise click.ClickException(messages.in_manifest(problem))
+    return manifest
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _is_filled(value: Any) -> bool:
+    return isinstance(value, str) and value != ""
+
+
+_FITS: dict[str, Callable[[Any], bool]] = {
+    "format_version": lambda value: _is_count(value) and value > 0,
+    "schema": _is_filled,
+    "secret_key_mark": _is_filled,
+    "rows": lambda value: isinstance(value, dict) and all(map(_is_count, value.values())),
+    "files": lambda value: isinstance(value, dict) and all(map(_is_filled, value.values())),
+}
 
 
 def _check(folder: Path, name: str, digest: str) -> None:
     path = folder / name
-    if not path.resolve().is_relative_to(folder.resolve()) or not path.is_file():
-        raise click.ClickException(messages.file_missing(name))
-    with path.open("rb") as file:
-        if hashlib.file_digest(file, "sha256").hexdigest() != digest:
-            raise click.ClickException(messages.file_changed(name))
+    try:
+        if not path.resolve().is_relative_to(folder.resolve()):
+            raise FileNotFoundError(name)
+        with path.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+    # No path can have a NUL, which is a ValueError.
+    except (OSError, ValueError) as error:
+        raise click.ClickException(messages.file_missing(name)) from error
+    if found != digest:
+        raise click.ClickException(messages.file_changed(name))

@@ -1,7 +1,32 @@
 """Messages about invalid exports, and the README of exported Markdown."""
 
 # An export that cannot be read
+NOT_JSON = "it is not valid JSON"
 NOT_AN_OBJECT = "it is not a JSON object"
+A_TIME = "a time such as 2026-11-20T19:23:58.000Z"
+A_UUID = "a UUID"
+KINDS: dict[type, str] = {
+    str: "a string",
+    int: "an integer",
+    bool: "true or false",
+    bytes: "base64",
+}
+# What each field of the manifest must be.
+MANIFEST = {
+    "format_version": "an integer of 1 or more",
+    "schema": "a string",
+    "secret_key_mark": "a string",
+    "rows": "an object of integers",
+    "files": "an object of SHA-256 digests",
+}
+
+
+def must_be(name: str, kind: str) -> str:
+    return f"{name} must be {kind}"
+
+
+def in_manifest(problem: str) -> str:
+    return f"manifest.json: {problem}."
 
 
 def unknown_field(name: str) -> str:
@@ -29,6 +54,10 @@ def unknown_rows(kind: str) -> str:
 
 def not_listed(name: str) -> str:
     return f"The export's manifest does not list {name}."
+
+
+def not_counted(name: str) -> str:
+    return f"The export's manifest has no number of rows of {name}."
 
 
 def file_missing(name: str) -> str:
