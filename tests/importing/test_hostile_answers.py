@@ -28,7 +28,7 @@ class Answers:
         self.bodies = bodies
 
     def get(self, address):
-        return ApiAnswer(next(body for name, body in self.bodies if name in address), {})
+        return ApiAnswer(next(body for name, body in self.bodies if name in address), {}, address)
 
     def post(self, _address, question):
         return self.get(question["query"].split()[1])
@@ -206,3 +206,15 @@ def test_no_value_of_another_type_ends_an_import(tmp_path, example):
             assert len(path) <= 3, (name, path, junk)
         except Exception as error:
             raise AssertionError((name, path, junk)) from error
+
+
+@pytest.mark.parametrize("example", [a_github, a_gitlab, a_jira, a_linear])
+def test_a_response_that_is_no_list_ends_an_import_and_is_named(tmp_path, example):
+    bodies, make = example()
+    for number, (name, _) in enumerate(bodies):
+        # An issue of Linear can be gone by the time that its history is requested.
+        if name != "History":
+            changed = [*bodies]
+            changed[number] = (name, {"data": {"message": "Moved"}})
+            with pytest.raises(TrackerError, match=f"{name}.* did not return the expected list"):
+                read(tmp_path, changed, make)

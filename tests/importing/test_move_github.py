@@ -223,3 +223,16 @@ def test_blank_lines_in_a_comment_take_no_time(github, run, tickets):
     began = time.process_time()
     assert run()["made"]["relations (duplicates)"] == 1
     assert time.process_time() - began < 5
+
+
+def test_a_server_that_returns_no_list_is_not_taken_for_an_empty_one(github, run, tickets):
+    github.issue(1)
+    path = "/repos/octo/lamp/issues"
+    github.files[path] = Reply({"message": "Moved"})
+    said = run(code=1)
+    assert f"{github.url}{path}?" in said
+    assert "did not return the expected list" in said
+    assert "nothing to import" not in said
+    del github.files[path]
+    run()
+    assert set(tickets()) == {"Issue 1"}

@@ -78,6 +78,7 @@ class ApiAnswer:
 
     body: Any
     headers: Mapping[str, str]
+    address: str
 
     @property
     def next_address(self) -> str | None:
@@ -183,10 +184,10 @@ class ApiClient:
             elif status >= HTTPStatus.MULTIPLE_CHOICES:
                 raise Refused(status, self._refusal(status, content))
             elif receive is not None:
-                return ApiAnswer(None, headers)
+                return ApiAnswer(None, headers, url)
             else:
                 try:
-                    return ApiAnswer(parsed(content), headers)
+                    return ApiAnswer(parsed(content), headers, url)
                 except ValueError:
                     failures = self._wait_or_give_up(failures, messages.ANSWER_NOT_JSON)
 

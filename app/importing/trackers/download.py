@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from app.importing.issues import Issue
 from app.importing.report import ImportReport
 from app.importing.trackers import messages
-from app.importing.trackers.client import PARALLEL_REQUESTS, Refused, TrackerError
+from app.importing.trackers.client import PARALLEL_REQUESTS, ApiAnswer, Refused, TrackerError
 from app.importing.trackers.download_file import DownloadFile, FetchedPage
 
 # Issues per page of parts, which is stored at once.
@@ -70,6 +70,16 @@ def of_each(
         return FetchedPage(items, str(end) if end < len(known) else None)
 
     return portion
+
+
+def listed(answer: ApiAnswer, *path: str) -> list[dict[str, Any]]:
+    """The objects of the list at this path of a response; raises TrackerError if it is no list."""
+    found = answer.body
+    for name in path:
+        found = found.get(name) if isinstance(found, dict) else None
+    if not isinstance(found, list):
+        raise TrackerError(messages.no_list(answer.address))
+    return entries(found)
 
 
 def entries(body: Any) -> list[dict[str, Any]]:

@@ -14,11 +14,18 @@ from app.importing.issues import Issue, IssueComment, IssueLink
 from app.importing.messages import PULL_REQUEST, closed
 from app.importing.report import ImportReport
 from app.importing.trackers import messages
-from app.importing.trackers.client import DEFAULT_WAIT_SECONDS, ApiClient, TrackerError, limit_wait
+from app.importing.trackers.client import (
+    DEFAULT_WAIT_SECONDS,
+    ApiAnswer,
+    ApiClient,
+    TrackerError,
+    limit_wait,
+)
 from app.importing.trackers.download import (
     MAX_PAGES,
     DownloadStep,
     entries,
+    listed,
     of_each,
     or_nothing,
     values,
@@ -134,7 +141,7 @@ class GitHub:
 
         def page(position: str | None) -> FetchedPage:
             answer = self._client.get(position or first)
-            return FetchedPage(_slimmed(answer.body, slim), answer.next_address)
+            return FetchedPage(_slimmed(answer, slim), answer.next_address)
 
         return page
 
@@ -146,7 +153,7 @@ class GitHub:
             if address is None:
                 break
             answer = self._client.get(address)
-            found += _slimmed(answer.body, slim)
+            found += _slimmed(answer, slim)
             address = answer.next_address
         return found
 
@@ -213,9 +220,9 @@ def _with_parts(issue: Issue, parts: Mapping[int, IssueParts], files: re.Pattern
     return completed(issue, own, references, TITLE)
 
 
-def _slimmed(body: Any, slim: Callable[[dict[str, Any]], Any]) -> list[Any]:
-    """The reduced entries of a page."""
-    kept = (slim(one) for one in entries(body))
+def _slimmed(answer: ApiAnswer, slim: Callable[[dict[str, Any]], Any]) -> list[Any]:
+    """The reduced entries of a page; raises TrackerError if it is no list."""
+    kept = (slim(one) for one in listed(answer))
     return [one for one in kept if one is not None]
 
 

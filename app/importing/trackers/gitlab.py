@@ -19,6 +19,7 @@ from app.importing.trackers.download import (
     MAX_PAGES,
     DownloadStep,
     entries,
+    listed,
     of_each,
     or_nothing,
     values,
@@ -112,7 +113,7 @@ class GitLab:
 
     def _page(self, address: str) -> FetchedPage:
         answer = self._client.get(address)
-        found = [self._slim(one) for one in entries(answer.body) if _is_issue(one)]
+        found = [self._slim(one) for one in listed(answer) if _is_issue(one)]
         return FetchedPage(found, _next_path(answer))
 
     def _slim(self, entry: dict[str, Any]) -> dict[str, Any]:
@@ -127,7 +128,7 @@ class GitLab:
                 if address is None:
                     break
                 answer = self._client.get(address)
-                found += [slim(one) for one in entries(answer.body)]
+                found += [slim(one) for one in listed(answer)]
                 address = _next_path(answer)
             return [one | {"iid": iid} for one in found if one is not None]
 

@@ -21,6 +21,7 @@ from app.importing.trackers.download import (
     MAX_PAGES,
     DownloadStep,
     entries,
+    listed,
     of_each,
     or_nothing,
     values,
@@ -91,7 +92,7 @@ class Jira:
     def _fields_page(self, _position: str | None) -> FetchedPage:
         """The custom fields that are needed, which plugins define."""
         found = []
-        for one in entries(self._client.get(f"{self._path}/field").body):
+        for one in listed(self._client.get(f"{self._path}/field")):
             schema = one.get("schema")
             kind = schema.get("custom") if isinstance(schema, dict) else None
             if kind in (_EPIC_LINK, _SPRINT):
@@ -114,15 +115,13 @@ class Jira:
             query["expand"] = "changelog"
         if self._is_cloud:
             query |= {"nextPageToken": position} if position else {}
-            body = self._client.get(f"{self._path}/search/jql?{urlencode(query)}").body
+            answer = self._client.get(f"{self._path}/search/jql?{urlencode(query)}")
         else:
             query["startAt"] = position or 0
-            body = self._client.get(f"{self._path}/search?{urlencode(query)}").body
-        if not isinstance(body, dict):
-            raise TrackerError(messages.NO_LIST_OF_ISSUES)
-        issues = entries(body.get("issues"))
+            answer = self._client.get(f"{self._path}/search?{urlencode(query)}")
+        issues = listed(answer, "issues")
         slim = [self._slim(one, custom) for one in issues if isinstance(one.get("key"), str)]
-        return FetchedPage(slim, self._next(body, len(issues), position))
+        return FetchedPage(slim, self._next(answer.body, len(issues), position))
 
     def _next(self, body: dict[str, Any], count: int, position: str | None) -> str | None:
         if self._is_cloud:
@@ -137,10 +136,10 @@ class Jira:
         found: list[dict[str, Any]] = []
         for _ in range(MAX_PAGES):
             query = urlencode({"startAt": len(found), "maxResults": PER_PAGE})
-            body = self._client.get(f"{self._path}{path}?{query}").body
-            rows = entries(body.get(name)) if isinstance(body, dict) else []
+            answer = self._client.get(f"{self._path}{path}?{query}")
+            rows = listed(answer, name)
             found += rows
-            if not rows or len(found) >= _total(body):
+            if not rows or len(found) >= _total(answer.body):
                 break
         return found
 

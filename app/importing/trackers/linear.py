@@ -17,8 +17,14 @@ from app.importing.issues import PARENT_LINK, Issue, IssueComment, IssueFile, Is
 from app.importing.messages import NOT_AN_ISSUE
 from app.importing.report import ImportReport
 from app.importing.trackers import messages
-from app.importing.trackers.client import ApiClient, TrackerError, limit_wait, parsed
-from app.importing.trackers.download import MAX_PAGES, DownloadStep, entries, of_each
+from app.importing.trackers.client import (
+    ApiAnswer,
+    ApiClient,
+    TrackerError,
+    limit_wait,
+    parsed,
+)
+from app.importing.trackers.download import MAX_PAGES, DownloadStep, entries, listed, of_each
 from app.importing.trackers.download_file import DownloadFile, FetchedPage
 from app.importing.trackers.history import PastChange
 from app.importing.trackers.linear_changes import named, words
@@ -149,8 +155,10 @@ class Linear:
             steps.append(DownloadStep("changes", issues))
         return steps
 
-    def _ask(self, query: str, variables: dict[str, Any]) -> dict[str, Any]:
-        body = self._client.post("/graphql", {"query": query, "variables": variables}).body
+    def _ask(self, query: str, variables: dict[str, Any]) -> ApiAnswer:
+        """The answer, which has ``data``; raises TrackerError."""
+        answer = self._client.post("/graphql", {"query": query, "variables": variables})
+        body = answer.body
         errors = entries(body.get("errors")) if isinstance(body, dict) else []
         if errors:
             said = " ".join(str(errors[0].get("message") or "").split())[:200]
@@ -158,22 +166,23 @@ class Linear:
         data = body.get("data") if isinstance(body, dict) else None
         if not isinstance(data, dict):
             raise TrackerError(messages.NO_ANSWER_TO_QUERY)
-        return data
+        return answer
 
     def _page(
         self, name: str, query: str, wanted: dict[str, Any], after: str | None
     ) -> FetchedPage:
-        found = _within(self._ask(query, {"filter": wanted, "after": after}), name)
+        answer = self._ask(query, {"filter": wanted, "after": after})
         slim = _slim_issue if name == "issues" else _slim_comment
-        items = [slim(one) for one in entries(found.get("nodes"))]
-        return FetchedPage([one for one in items if one is not None], _following(found))
+        items = [slim(one) for one in listed(answer, "data", name, "nodes")]
+        following = _following(answer.body["data"][name])
+        return FetchedPage([one for one in items if one is not None], following)
 
     def _changes(self, issue: tuple[str, str]) -> list[Any]:
         identifier, name = issue
         found: list[Any] = []
         after: str | None = None
         for _ in range(MAX_PAGES):
-            data = self._ask(_HISTORY, {"id": identifier, "after": after})
+            data = self._ask(_HISTORY, {"id": identifier, "after": after}).body["data"]
             history = _within(_within(data, "issue"), "history")
             found += [_slim_change(one, name) for one in entries(history.get("nodes"))]
             after = _following(history)

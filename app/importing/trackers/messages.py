@@ -235,7 +235,10 @@ def too_many_pages(limit: int) -> str:
 
 DOWNLOAD_TOO_LARGE = "The download is larger than 8 GiB. Use --since to import less."
 OTHER_RUN_IMPORTS = "Another run is importing the same issues. Wait until it ends."
-NO_LIST_OF_ISSUES = "Jira did not return a list of issues."
+
+
+def no_list(address: str) -> str:
+    return f"{address} did not return the expected list. Check the address of the tracker."
 
 
 def linear_refused(said: str) -> str:
