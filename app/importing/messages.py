@@ -297,7 +297,10 @@ def waiting(reason: str, seconds: int) -> str:
 IMPORTED = "Imported"
 
 
-def cannot_be_read(problem: Exception) -> str:
+IS_NOT_UTF8 = "it is not UTF-8"
+
+
+def cannot_be_read(problem: str | None) -> str:
     return f"cannot be read ({problem})"
 
 

@@ -75,9 +75,10 @@ def read(folder: Path, report: WikiImportReport) -> list[SourceFile]:
     for path in sorted(folder.rglob("*.md")):
         name = path.relative_to(folder).as_posix()
         try:
-            content = path.read_text(encoding="utf-8").replace("\x00", "")
+            content = path.read_text(encoding="utf-8-sig").replace("\x00", "")
         except (OSError, UnicodeDecodeError) as error:
-            report.notes.append((name, messages.cannot_be_read(error)))
+            problem = error.strerror if isinstance(error, OSError) else messages.IS_NOT_UTF8
+            report.notes.append((name, messages.cannot_be_read(problem)))
             continue
         source = _source(name, content)
         if source.slug in slugs_in_use:

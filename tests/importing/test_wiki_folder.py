@@ -88,12 +88,21 @@ def test_again_changes_nothing_and_a_change_is_a_revision(cast: Cast, app, tmp_p
 
 def test_what_cannot_be_read_is_told(cast: Cast, app, tmp_path: Path) -> None:
     (tmp_path / "bad.md").write_bytes(b"\xff\xfe")
+    (tmp_path / "dir.md").mkdir()
     write(tmp_path, "one.md", "---\nslug: same\n---\nx")
     write(tmp_path, "two.md", "---\nslug: same\n---\ny")
     output = run(app, tmp_path)
-    assert "bad.md: cannot be read" in output
+    assert "bad.md: cannot be read (it is not UTF-8)" in output
+    assert "dir.md: cannot be read (Is a directory)" in output
     assert "two.md: same slug as another file (same); skipped" in output
     assert set(pages(cast)) == {"same"}
+
+
+def test_a_byte_order_mark_is_no_text(cast: Cast, app, tmp_path: Path) -> None:
+    write(tmp_path, "a.md", "\ufeff# Marked\n\nText.")
+    run(app, tmp_path)
+    page = pages(cast)["a"]
+    assert (page["title"], page["body"]) == ("Marked", "Text.")
 
 
 @pytest.mark.real_data
