@@ -107,7 +107,8 @@ def import_issues(
         return _ask_for_columns(header, columns) if asks else columns
 
     try:
-        options = table.Options(date_formats, dates.zone_of(time_zone))
+        formats_of_times = tuple(map(dates.checked_format, date_formats))
+        options = table.Options(formats_of_times, dates.zone_of(time_zone))
     except ValueError as error:
         raise click.BadParameter(str(error)) from error
     sources = [

@@ -9,29 +9,20 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from app.core.clock import now_ms
 from app.importing import messages
 
-# Tried in this order, after ISO 8601. Ambiguous formats such as 6/7/2025 are missing: they need
-# ``order_of`` or --date-format.
-KNOWN_FORMATS = (
-    "%d/%b/%y %I:%M %p",
-    "%d/%b/%y %H:%M",
-    "%d/%b/%Y %I:%M %p",
-    "%d/%b/%Y %H:%M",
-    "%d/%b/%y",
-    "%d/%b/%Y",
-    "%d %b %Y %H:%M",
-    "%d %b %Y",
-    "%b %d, %Y",
-    "%a, %d %b %Y %H:%M:%S %z",
-    "%d.%m.%Y %H:%M:%S",
-    "%d.%m.%Y %H:%M",
-    "%d.%m.%Y",
-    "%Y/%m/%d %H:%M:%S",
-    "%Y/%m/%d %H:%M",
-    "%Y/%m/%d",
-    "%Y-%m-%d %H:%M:%S %z",
-    "%Y-%m-%d %H:%M:%S UTC",
-    "%a %b %d %Y %H:%M:%S GMT%z",
+# Days that are not ISO 8601, in words and marks that ``_plain`` leaves. Ambiguous days such as
+# 6/7/2025 are missing: they need ``order_of`` or --date-format.
+_DAYS = (
+    *("%d %b %Y", "%d %b %y", "%b %d %Y", "%Y-%m-%d"),
+    *("%d.%m.%Y", "%d.%m.%y", "%Y/%m/%d", "%Y.%m.%d"),
 )
+_TIMES = ("%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M:%S %p", "%H:%M:%S.%f")
+_TIMES_OF_DAY = (*_TIMES, *(f"{time} %z" for time in _TIMES))
+_WEEKDAY = re.compile(r"(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?,? ", re.I)
+_MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
+_MONTH = re.compile(rf"(?<![a-z])({_MONTHS})[a-z]*\.?", re.I)
+_MARKED = re.compile(rf"(\d)[/-]({_MONTHS})[/-](?=\d)", re.I)
+_ZONE = re.compile(r" ?\b(?:UTC|GMT)(?:([+-]\d\d:?\d\d)|$)")
+_HALF = re.compile(r"(?<=\d)(?=[ap]m\b)", re.I)
 _SLASHED = re.compile(r"\s*(\d{1,2})/(\d{1,2})/(\d{4}|\d{2})\b")
 _CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 MONTHS = 12
@@ -61,6 +52,17 @@ def zone_of(name: str) -> ZoneInfo:
     # Names are looked up as files, so a folder or an overlong name is an OSError.
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         raise ValueError(messages.unknown_time_zone(name)) from error
+
+
+def checked_format(format: str) -> str:
+    """The format itself; raises ValueError if no time can have it."""
+    example = datetime(2026, 11, 20, tzinfo=UTC)
+    try:
+        datetime.strptime(example.strftime(format), format)  # noqa: DTZ007 - only checked
+    # A directive that stands twice is an error of the regular expression.
+    except (ValueError, re.error) as error:
+        raise ValueError(messages.not_a_format(format)) from error
+    return format
 
 
 def moment(value: str, formats: tuple[str, ...] = (), zone: tzinfo = UTC) -> int:
@@ -95,9 +97,25 @@ def _parsed(value: str, formats: tuple[str, ...]) -> datetime:
         return datetime.fromisoformat(text)
     except ValueError:
         pass
-    for format in KNOWN_FORMATS:
+    day, _, time = _plain(text).partition(" at ")
+    for day_format in _DAYS:
         try:
-            return datetime.strptime(text, format)  # noqa: DTZ007 - as above
+            parsed = datetime.strptime(day, day_format)  # noqa: DTZ007 - as above
         except ValueError:
             continue
+        for format in _TIMES_OF_DAY if time else ():
+            try:
+                clock = datetime.strptime(time, format).timetz()  # noqa: DTZ007 - as above
+            except ValueError:
+                continue
+            return datetime.combine(parsed, clock)
+        if not time:
+            return parsed
     raise ValueError(messages.not_a_time(value[:40]))
+
+
+def _plain(text: str) -> str:
+    """A time without weekday and commas, with short months, and `` at `` before the time of day."""
+    text = _MONTH.sub(r"\1", _WEEKDAY.sub("", text, count=1).replace(",", ""))
+    text = _ZONE.sub(lambda match: f" {match[1] or '+0000'}", _MARKED.sub(r"\1 \2 ", text))
+    return re.sub(r"(?: at)? (?=\d{1,2}:)", " at ", _HALF.sub(" ", text), count=1)

@@ -52,6 +52,10 @@ def unknown_time_zone(name: str) -> str:
     return f"Unknown time zone: {name}."
 
 
+def not_a_format(format: str) -> str:
+    return f"{format!r} is not a format of times such as '%m/%d/%Y %H:%M'."
+
+
 def not_a_time(value: str) -> str:
     return f"{value!r} is not a valid time"
 
