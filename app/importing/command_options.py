@@ -32,7 +32,7 @@ def json_pairs(file: Path, meaning: str) -> dict[str, str]:
     """Read a JSON file with an object of texts; raises BadParameter."""
     try:
         found: Any = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise click.BadParameter(messages.no_valid_json(file)) from error
     if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
         raise click.BadParameter(messages.not_an_object_of(file, meaning))

@@ -141,7 +141,7 @@ class Drafter:
         author_id = self.people.find(comment.author)
         named = (comment.author and author_id is None) or comment.when
         head = messages.wrote(comment.author, comment.when) if named else ""
-        body = head + comment.text.replace("\x00", "")
+        body = f"{head}{comment.text}".replace("\x00", "")
         if len(body) > text.BODY_LENGTH:
             self.report.note(issue.id, messages.COMMENT_TOO_LONG)
         return ImportedComment(body[: text.BODY_LENGTH], comment.written_at, author_id)
@@ -168,7 +168,7 @@ class Drafter:
         origin += issue.origins
         content = "\n\n".join(parts).replace("\x00", "")
         rule = "\n\n---\n\n" if content.strip() else ""
-        ending = f"{rule}{', '.join(origin)}"[: text.BODY_LENGTH]
+        ending = f"{rule}{', '.join(origin)}".replace("\x00", "")[: text.BODY_LENGTH]
         room = text.BODY_LENGTH - len(ending)
         if len(content) > room:
             self.report.note(issue.id, messages.DESCRIPTION_TOO_LONG)

@@ -80,7 +80,9 @@ def _entries(source: IssueSource) -> Iterator[tuple[int, Any]]:
             entry = json_parsing.loads(text[start:end].encode())
         except (ValueError, RecursionError) as error:
             number = error.lineno if isinstance(error, json.JSONDecodeError) else line
-            raise ValueError(messages.at_line(source.line(number), error)) from error
+            is_strict = isinstance(error, json_parsing.JsonInvalid)
+            problem = messages.not_json(error) if is_strict else messages.IS_NOT_JSON
+            raise ValueError(messages.at_line(source.line(number), problem)) from error
         yield line, entry
         line += text.count("\n", start, end)
         position = end

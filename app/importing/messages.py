@@ -132,7 +132,7 @@ def not_utf8(name: str) -> str:
     return f"{name} is not UTF-8"
 
 
-def at_line(line: str, problem: Exception) -> str:
+def at_line(line: str, problem: str) -> str:
     return f"{line}: {problem}"
 
 
@@ -142,6 +142,10 @@ def other_encoding(name: str, encoding: str) -> str:
 
 def not_csv(name: str, problem: Exception) -> str:
     return f"{name} is not CSV: {problem}"
+
+
+def not_text(name: str) -> str:
+    return f"{name} is an Excel or ZIP file; save it as CSV"
 
 
 def no_header(name: str) -> str:
@@ -174,6 +178,9 @@ def a_time(value: str) -> str:
 
 def must_be(place: str, kind: str) -> str:
     return f"{place} must be {kind}"
+
+
+IS_NOT_JSON = "it is not valid JSON"
 
 
 def not_json(problem: Exception) -> str:
@@ -211,6 +218,10 @@ DESCRIPTION_TOO_LONG = "description too long; truncated"
 BLOCKS_MISSING_ISSUE = "blocks an issue that is not in the file"
 UNKNOWN_DEPENDENCY = "unknown dependency type"
 DEPENDS_ON_MISSING_ISSUE = "depends on an issue that was not imported"
+
+
+def second_value(field: str) -> str:
+    return f"second value of {field}; the first one was used"
 
 
 def relation_rejected(message: str) -> str:

@@ -49,7 +49,7 @@ def _parents(issue: Issue, by_id: dict[str, Issue], report: ImportReport) -> lis
     parents = [link.other_id for link in issue.links if link.kind == PARENT_LINK]
     for missing in (parent for parent in parents if parent not in by_id):
         report.note(issue.id, messages.PARENT_NOT_IN_FILE, missing)
-    return [parent for parent in dict.fromkeys(parents) if parent in by_id and parent != issue.id]
+    return [parent for parent in dict.fromkeys(parents) if parent in by_id]
 
 
 def _planned(

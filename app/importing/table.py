@@ -18,6 +18,8 @@ from app.web.downloads import items, without_apostrophes
 MAX_CELL_LENGTH = 16 * 1024 * 1024
 # Trackers repeat a column for each comment or label.
 MAX_COLUMNS = 5_000
+# The first bytes of Excel's files.
+ZIP = b"PK\x03\x04"
 DELIMITERS = ",;\t|"
 
 # Columns that only Docket's own export has.
@@ -40,18 +42,26 @@ class Sheet:
 
 def read_cells(source: IssueSource, report: ImportReport, encoding: str = "utf-8-sig") -> Sheet:
     """Read a sheet; raises ValueError for a bad encoding, no header, too many rows or columns."""
+    if source.content.startswith(ZIP):
+        raise ValueError(messages.not_text(source.name))
     try:
         text = source.content.decode(encoding)
-    except (UnicodeDecodeError, LookupError) as error:
+        if "\x00" in _first_line(text):
+            raise UnicodeError(encoding)
+    except LookupError as error:
+        raise ValueError(messages.unknown_encoding(encoding)) from error
+    except UnicodeError as error:
         name = "UTF-8" if encoding == "utf-8-sig" else encoding
         raise ValueError(messages.other_encoding(source.name, name)) from error
     csv.field_size_limit(MAX_CELL_LENGTH)
+    text = text.replace("\x00", "")
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text), strict=True)
     try:
-        header = tuple(name.strip() for name in next(lines, []))
+        rows = (tuple(name.strip() for name in row) for row in lines)
+        header = next((row for row in rows if any(row)), ())
     except csv.Error as error:
         raise ValueError(messages.not_csv(source.name, error)) from error
-    if not any(header):
+    if not header:
         raise ValueError(messages.no_header(source.name))
     if len(header) > MAX_COLUMNS:
         raise ValueError(messages.file_has_too_many_columns(source.name, MAX_COLUMNS))
@@ -65,8 +75,11 @@ def _is_own(header: tuple[str, ...]) -> bool:
 
 def _delimiter(text: str) -> str:
     """The delimiter that occurs most often in the header."""
-    header = text.partition("\n")[0]
-    return max(DELIMITERS, key=header.count)
+    return max(DELIMITERS, key=_first_line(text).count)
+
+
+def _first_line(text: str) -> str:
+    return text.lstrip().partition("\n")[0]
 
 
 def _rows(
@@ -126,6 +139,8 @@ GUESSES = {
 }
 FIELDS = tuple(GUESSES)
 NEEDED = "title"
+# The fields that take the values of all columns of a name.
+_REPEATED = {"description", "labels", "blocked_by", "comments"}
 _LIST = re.compile(r"[,;\n]")
 _BRACKETS = re.compile(r"\([^()]*\)")
 _TIMES = ("due_date", "created_at", "updated_at", "closed_at")
@@ -190,6 +205,9 @@ def read(
             continue
         issue = _issue(where, first, cells, Times(options, report))
         issues.append(_from_export(issue, row, cells) if is_own else issue)
+        for field in sorted(cells.keys() - _REPEATED):
+            for value in cells[field][1:]:
+                report.note(issue.id, messages.second_value(field), value)
     if is_own:
         # Lists are exported newest first. In the order of their ids, tickets get such ids again.
         issues.sort(key=lambda issue: (len(issue.id), issue.id))

@@ -258,7 +258,7 @@ NOT_UTF_8 = "title\nT\xe4\n".encode("latin-1")
         ([("a.csv", "")], {}, "a.csv is empty."),
         ([("a.csv", NOT_UTF_8)], {}, "a.csv is not UTF-8; select another encoding"),
         ([("a.json", b'[{"number": 1, "title": "\xff"}]')], {}, "a.json is not UTF-8"),
-        ([("a.json", "[{")], {"format": "github"}, "line 1: Expecting property name"),
+        ([("a.json", "[{")], {"format": "github"}, "line 1: it is not valid JSON"),
         ([("a.csv", "Nr,Wer\n1,ada\n")], {}, "Which column is the title? Columns: Nr, Wer."),
         ([("a.csv", '"a\nb')], {}, "a.csv is not CSV: unexpected end of data."),
         ([("a.csv", CSV)], {"format": "xls"}, "Unknown format: xls."),
