@@ -15,6 +15,7 @@ def secret_too_short(minimum: int) -> str:
 
 USE_ANOTHER_NAME = "Use another name."
 PROJECT_TWICE = "on_merge can name each project of the integration once."
+OTHER_PROJECT = "on_merge names a project that the integration does not have."
 UNKNOWN_STATE = "on_merge contains an unknown state."
 
 # What a delivery did

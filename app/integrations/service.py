@@ -207,9 +207,10 @@ def _moves(given: list[dict[str, str]], project_ids: list[str]) -> dict[str, str
     moves: dict[str, str] = {}
     for one in given:
         project_id, state_id = one["project_id"], one["state_id"]
-        if project_id in moves or (project_ids and project_id not in project_ids):
-            message = messages.PROJECT_TWICE
-            raise InvalidField("on_merge", "wrong_project", message)
+        if project_id in moves:
+            raise InvalidField("on_merge", "wrong_project", messages.PROJECT_TWICE)
+        if project_ids and project_id not in project_ids:
+            raise InvalidField("on_merge", "wrong_project", messages.OTHER_PROJECT)
         state = session.get(WorkflowState, state_id)
         if state is None or state.project_id != project_id:
             raise InvalidField("on_merge", "not_found", messages.UNKNOWN_STATE)

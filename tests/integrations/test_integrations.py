@@ -71,8 +71,12 @@ def test_unfit_integrations(cast):
         {"project_id": cast.open_project, "state_id": cast.open_project},
     ):
         invalid(made(cast, on_merge=[wrong]), "on_merge")
+    other = made(cast, on_merge=[{"project_id": cast.fenced_project, "state_id": state}])
+    assert "a project that the integration does not have" in other.text
     twice = {"project_id": cast.open_project, "state_id": state}
-    invalid(made(cast, on_merge=[twice, twice]), "on_merge", "wrong_project")
+    answer = made(cast, on_merge=[twice, twice])
+    invalid(answer, "on_merge", "wrong_project")
+    assert "each project of the integration once" in answer.text
     path = f"/integrations/{ok(made(cast), 201)['id']}"
     invalid(cast.ada.patch(path, {"forge": "gitlab"}), "forge", "immutable")
     invalid(cast.ada.patch(path, {"project_ids": []}), "project_ids", "blank")
