@@ -82,9 +82,16 @@ def show_error(error: DomainError) -> Response:
 def _link_on(error: DomainError, words: Words) -> tuple[str, str]:
     """The address and the text of the link: back to the form that was refused, if it is known."""
     host, _, path = (request.referrer or "").partition("://")[2].partition("/")
-    if error.status in IS_WORTH_ANOTHER_TRY and host == request.host:
-        return safe_next(f"/{path}"), messages.GO_BACK
+    back = safe_next(f"/{path}") if host == request.host else "/"
+    if error.status in IS_WORTH_ANOTHER_TRY and back != "/" and _is_page(back):
+        return back, messages.GO_BACK
     return words.href if request.path != words.href else "/", words.action
+
+
+def _is_page(address: str) -> bool:
+    """Whether the address can be opened; a form that was refused can be at one that cannot."""
+    routes = current_app.create_url_adapter(request)
+    return routes is not None and routes.test(address.partition("?")[0], method="GET")
 
 
 def _text(error: DomainError, words: Words) -> str:
