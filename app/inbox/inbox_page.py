@@ -115,8 +115,8 @@ def _described(
     for event in events:
         text = event["text"] if event["id"] in newest.values() else ""
         said, is_cut = excerpt(text, mention_pattern(username))
-        sentence = sentence_of(event, names, username)
-        shown.append({**event, "said": said, "is_cut": is_cut, "sentence": sentence})
+        words = sentence_of(event, names, username)
+        shown.append({**event, "said": said, "is_cut": is_cut, "sentence": words})
     return shown
 
 

@@ -127,7 +127,10 @@ def _columns(
     people: dict[str, UserSummary],
     labels: list[LabelSummary],
 ) -> Markup:
-    """The columns with their cards; without filters, these must not depend on the reader."""
+    """The columns with their cards.
+
+    Without filters, they depend on nothing of the reader but what the key of ``board_cache`` has.
+    """
     shape = board.shape(project.id if project else None)
     columns = boards.columns(shape, filters.conditions(board.chosen), people)
     text = render(
