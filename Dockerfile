@@ -14,7 +14,8 @@ COPY migrations /opt/docket/migrations
 COPY static /opt/docket/static
 COPY templates /opt/docket/templates
 WORKDIR /opt/docket
-RUN .venv/bin/python -m compileall -q -j 0 /opt/docket
+# A checkout made under a strict umask is readable by its owner alone.
+RUN .venv/bin/python -m compileall -q -j 0 /opt/docket && chmod -R a+rX /opt/docket
 
 FROM python:3.13-slim-trixie
 RUN useradd --system --uid 10001 --home-dir /var/lib/docket --shell /usr/sbin/nologin docket \

@@ -48,6 +48,8 @@ def test_the_image_holds_what_serves_and_nothing_else():
     for lock in locks:
         assert re.search(rf"--require-hashes .*-r /opt/docket/{lock}( |$)", " ".join(of("RUN")))
     assert of("USER") == ["10001"]
+    # A checkout may be readable by its owner alone.
+    assert "chmod -R a+rX /opt/docket" in of("RUN")[-2]
     after_user = [
         name for name, _ in instructions()[[n for n, _ in instructions()].index("USER") :]
     ]
