@@ -15,7 +15,7 @@ from app.audit.models import AuditEvent
 from app.commands import messages
 from app.core.actor import SYSTEM
 from app.core.ids import NIL_ID, as_uuid
-from app.core.text import pluralize
+from app.core.text import counted
 from app.database.session import AnySelect, reading, session
 from app.http.current import current_settings
 from app.jobs import verifying
@@ -101,11 +101,7 @@ def checkpoint() -> None:
     made = make(current_settings(), commit_wait_ms=0)
     if made is None:
         raise click.ClickException(messages.OTHER_MAKES_CHECKPOINTS)
-    click.echo(messages.checkpoints_made(_many(made, "checkpoints")))
-
-
-def _many(count: int, nouns: str) -> str:
-    return f"{count:,} {pluralize(count, nouns)}"
+    click.echo(messages.checkpoints_made(counted(made, "checkpoints")))
 
 
 @audit.command("verify")
@@ -129,7 +125,9 @@ def verify(keys: tuple[str, ...]) -> None:
         click.echo(messages.and_more(found.more))
     click.echo(
         messages.covered(
-            _many(found.events, "events"), _many(found.checkpoints, "checkpoints"), found.uncovered
+            counted(found.events, "events"),
+            counted(found.checkpoints, "checkpoints"),
+            found.uncovered,
         )
     )
     if not found.is_good:

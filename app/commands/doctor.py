@@ -18,7 +18,7 @@ from app.commands.secrets import lost_second_factors, lost_secrets, under_previo
 from app.config import Settings
 from app.core.clock import MINUTE_MS, iso, now_ms
 from app.core.errors import Unavailable
-from app.core.text import pluralize
+from app.core.text import counted, pluralize
 from app.database import schema
 from app.database.failures import outage_in_words
 from app.database.session import reading, session
@@ -246,7 +246,7 @@ def _files(settings: Settings) -> Iterator[Finding]:
     remedy = ""
     if missing or damaged:
         remedy = messages.COPY_FILES
-    message = messages.contents(count, missing, damaged)
+    message = messages.contents(counted(count, "contents"), missing, damaged)
     yield Finding("files", message, remedy)
 
 

@@ -168,8 +168,8 @@ def free(mebibytes: int, folder: Path) -> str:
 COPY_FILES = "Copy them from the folder of a backup, FILE.files, into INSTANCE_DIR/files."
 
 
-def contents(count: int, missing: int, damaged: int) -> str:
-    return f"{count} contents, {missing} missing, {damaged} damaged"
+def contents(contents: str, missing: int, damaged: int) -> str:
+    return f"{contents}, {missing} missing, {damaged} damaged"
 
 
 # Restoring what was deleted
@@ -276,8 +276,8 @@ def activated(username: str) -> str:
     return f"Activated {username}."
 
 
-def limits_reached(full: int, limits: int) -> str:
-    return f"{full} of {limits} limits reached"
+def limits_reached(full: int, limits: str) -> str:
+    return f"{full} of {limits} reached"
 
 
 def address(address: str) -> str:
@@ -299,8 +299,8 @@ def attempts(whose: str, hits: int, limit: int, reset_at: str | None) -> str:
 SPECIFY_WHOSE_LIMITS = "Specify --username, --address or --all."
 
 
-def limits_reset(count: int) -> str:
-    return f"Reset {count} limits."
+def limits_reset(limits: str) -> str:
+    return f"Reset {limits}."
 
 
 FIX_BUCKET = "Fix FILES_URL, the keys in the environment, or the permissions of the bucket."

@@ -198,7 +198,7 @@ def show(username: str | None, address: str | None) -> None:
         if not (username or address):
             rows = session.scalars(select(LoginBucket)).all()
             full = sum(_is_full(len(_live(row, moment))) for row in rows)
-            click.echo(messages.limits_reached(full, len(rows)))
+            click.echo(messages.limits_reached(full, text.counted(len(rows), "limits")))
             return
         for name, window in _windows(username, address).items():
             row = session.get(LoginBucket, window.key_hash)
@@ -234,4 +234,4 @@ def clear(username: str | None, address: str | None, everyone: bool) -> None:
         statement = statement.where(LoginBucket.key_hash.in_(keys))
     returning = statement.returning(LoginBucket.key_hash)
     count = run_write(lambda: len(session.execute(returning).all()))
-    click.echo(messages.limits_reset(count))
+    click.echo(messages.limits_reset(text.counted(count, "limits")))

@@ -91,6 +91,11 @@ def unique(values: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(values))
 
 
+def counted(count: int, what: str) -> str:
+    """Such as ``1,234 pages`` or ``1 page``."""
+    return f"{count:,} {pluralize(count, what)}"
+
+
 def pluralize(count: int, what: str) -> str:
     """A plural such as ``pages made``, or its singular ``page made`` if ``count`` is 1."""
     noun, blank, rest = what.partition(" ")

@@ -201,8 +201,8 @@ NO_KEY_OR_SUMMARY = "no key or no summary"
 NOT_VALID_CSV = "not valid CSV; the rest was skipped"
 
 
-def wrong_cells(cells: int, columns: int) -> str:
-    return f"{cells} cells, but the header has {columns}"
+def wrong_cells(cells: str, columns: int) -> str:
+    return f"{cells}, but the header has {columns}"
 
 
 NO_TITLE = "no title"

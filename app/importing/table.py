@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, tzinfo
 
+from app.core.text import counted
 from app.importing import dates, messages, words
 from app.importing.issues import MEDIUM, PARENT_LINK, Issue, IssueComment, IssueLink, IssueSource
 from app.importing.report import UNNAMED, ImportReport
@@ -99,7 +100,7 @@ def _rows(
         if not any(cell.strip() for cell in row):
             continue
         if len(row) != len(header):
-            report.refuse(where, messages.wrong_cells(len(row), len(header)))
+            report.refuse(where, messages.wrong_cells(counted(len(row), "cells"), len(header)))
             continue
         if is_own:
             row = [without_apostrophes(cell) for cell in row]

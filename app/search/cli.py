@@ -2,6 +2,7 @@
 
 import click
 
+from app.core.text import counted
 from app.database.session import reading
 from app.search import messages, reindexing
 
@@ -16,4 +17,4 @@ def reindex() -> None:
         for step in reindexing.reindex():
             done += step
             bar.update(step)
-    click.echo(messages.indexed(done))
+    click.echo(messages.indexed(counted(done, "documents")))

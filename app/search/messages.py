@@ -8,5 +8,5 @@ CURSOR_OF_OTHER_FILTERS = "The cursor is from a search with different filters."
 INDEXING = "Indexing"
 
 
-def indexed(documents: int) -> str:
-    return f"{documents} documents indexed."
+def indexed(documents: str) -> str:
+    return f"{documents} indexed."

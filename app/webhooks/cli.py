@@ -96,7 +96,9 @@ def deliver_due_command(as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(counts))
     else:
-        click.echo(messages.attempts_made(counts["succeeded"], counts["failed"]))
+        click.echo(
+            messages.attempts_made(text.counted(counts["succeeded"], "attempts"), counts["failed"])
+        )
 
 
 @webhooks.command("retry")

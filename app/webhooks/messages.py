@@ -105,8 +105,8 @@ def delivered_of(successes: int, attempts: int) -> str:
 DELIVERING = "Delivering"
 
 
-def attempts_made(succeeded: int, failed: int) -> str:
-    return f"{succeeded} attempts succeeded, {failed} failed."
+def attempts_made(attempts: str, failed: int) -> str:
+    return f"{attempts} succeeded, {failed} failed."
 
 
 SPECIFY_DELIVERIES = "Specify deliveries, or a webhook with --failed-of."

@@ -272,7 +272,7 @@ def test_a_backup_is_restored(used, tmp_path):
     instance, cookie = used
     file = tmp_path / "copy.db"
     said = command(instance, "backup", str(file))
-    assert f"{file}.files: 1 contents of files, verified" in said
+    assert f"{file}.files: 1 content of files, verified" in said
     before = rows_of(f"sqlite:///{instance / 'docket.db'}")
     assert "not empty" in command(instance, "restore-backup", str(file), code=1)
     other = tmp_path / "other"

@@ -249,8 +249,8 @@ def test_another_secret_key_is_told(filled, flask, tmp_path):
     assert (refused.exit_code, "a different SECRET_KEY" in refused.output) == (1, True)
     assert rows_in(app) == 0
     done = runner.invoke(args=["import-export", str(tmp_path / "out"), "--reset-webhooks"])
-    assert "Disabled 1 webhooks" in done.output
-    assert "Rotate the secrets of 1 integrations." in done.output
+    assert "Disabled 1 webhook." in done.output
+    assert "Rotate the secrets of 1 integration." in done.output
     runner.invoke(args=["export", str(tmp_path / "again")])
     with app.app_context():
         db.engine.dispose()
@@ -287,7 +287,7 @@ def test_second_factors_need_the_secret_key(app, filled, flask, tmp_path):
     refused = runner.invoke(args=command)
     assert (refused.exit_code, "second factors (1)" in refused.output) == (1, True)
     done = runner.invoke(args=[*command, "--reset-second-factors"])
-    assert "Turned off two-factor authentication of 1 people." in done.output
+    assert "Second factors turned off: 1." in done.output
     with other.app_context():
         with reading():
             assert session.query(SecondFactor).count() == 0

@@ -66,7 +66,9 @@ def test_login_limits(cast, client, flask):
         "Reset 2 limits.\n"
     )
     assert client.post("/api/v1/auth/login", json=wrong).status_code == 401
-    assert flask("login-limits", "clear", "--all") == "Reset 2 limits.\n"
+    assert flask("login-limits", "clear", "--username", "ada") == "Reset 1 limit.\n"
+    assert flask("login-limits", "show") == "0 of 1 limit reached\n"
+    assert flask("login-limits", "clear", "--all") == "Reset 1 limit.\n"
 
 
 def test_login_limits_of_an_address_of_ipv6_are_those_of_its_two_networks(cast, client, flask):

@@ -124,7 +124,7 @@ def test_limits_are_kept(server, client, slept, headers, seconds):
 
 def test_a_limit_that_lasts_too_long_ends_the_run(server, client, slept):
     server.faults.append(Reply({}, 429, {"Retry-After": "86400"}))
-    with pytest.raises(TrackerError, match="again in 1440 minutes"):
+    with pytest.raises(TrackerError, match="again in 1,440 minutes"):
         client.get("/x")
     server.faults.extend([Reply({}, 429, {"Retry-After": "1"})] * 20)
     with pytest.raises(TrackerError, match="limit"):

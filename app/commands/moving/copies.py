@@ -17,6 +17,7 @@ from app.commands import server_stopped
 from app.commands.moving import messages
 from app.commands.secrets import lost_second_factors, lost_secrets
 from app.config import MOVED, Settings
+from app.core.text import counted
 from app.database import schema
 from app.database.session import db, reading
 from app.environment import database_url
@@ -57,7 +58,11 @@ def backup(file: Path, force: bool) -> None:
     lost = _copy_contents(contents, store_of(settings), _beside(file))
     click.echo(messages.backup_verified(file, file.stat().st_size))
     if contents:
-        click.echo(messages.contents_verified(_beside(file), len(contents) - len(lost)))
+        click.echo(
+            messages.contents_verified(
+                _beside(file), counted(len(contents) - len(lost), "contents of files")
+            )
+        )
     _report(lost)
 
 
@@ -246,7 +251,7 @@ def copy_to(url: str) -> None:
     finally:
         with target.app_context():
             db.engine.dispose()
-    click.echo(messages.copied(total, documents))
+    click.echo(messages.copied(counted(total, "rows"), counted(documents, "documents")))
     click.echo(messages.file_moved(moved, settings.database_path))
 
 

@@ -18,6 +18,7 @@ from app.commands import server_stopped
 from app.commands.moving import messages
 from app.config import Settings
 from app.core.clock import now_ms
+from app.core.text import counted
 from app.database import schema
 from app.database.session import reading, session, transaction
 from app.exporting import layout
@@ -71,7 +72,9 @@ def export(folder: Path) -> None:
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     number = len(written.digests) + 1
-    click.echo(messages.exported(folder, sum(counts.values()), number))
+    click.echo(
+        messages.exported(folder, counted(sum(counts.values()), "rows"), counted(number, "files"))
+    )
     if lost:
         click.echo(messages.contents_lost(len(lost)), err=True)
 
@@ -138,13 +141,17 @@ def _import(
     with click.progressbar(length=documents, label=messages.INDEXING, file=sys.stderr) as bar:
         for step in reindexing.reindex():
             bar.update(step)
-    click.echo(messages.imported(sum(source.rows.values()), documents))
+    click.echo(
+        messages.imported(
+            counted(sum(source.rows.values()), "rows"), counted(documents, "documents")
+        )
+    )
     if lost:
         click.echo(messages.contents_lost_in_export(len(lost)), err=True)
     if hooks and not keep_secrets:
-        click.echo(messages.webhooks_disabled(hooks))
+        click.echo(messages.webhooks_disabled(counted(hooks, "webhooks")))
     if hosts and not keep_secrets:
-        click.echo(messages.integrations_to_rotate(hosts))
+        click.echo(messages.integrations_to_rotate(counted(hosts, "integrations")))
     if factors and not keep_secrets:
         click.echo(messages.factors_turned_off(factors))
 

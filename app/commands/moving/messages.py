@@ -23,8 +23,8 @@ def export_failed(problem: Exception) -> str:
     return f"Export failed: {problem}"
 
 
-def exported(folder: Path, rows: int, files: int) -> str:
-    return f"{folder}: {rows} rows in {files} files."
+def exported(folder: Path, rows: str, files: str) -> str:
+    return f"{folder}: {rows} in {files}."
 
 
 def contents_lost(count: int) -> str:
@@ -52,24 +52,24 @@ def nothing_imported(problem: str) -> str:
 INDEXING = "Indexing"
 
 
-def imported(rows: int, documents: int) -> str:
-    return f"Imported {rows} rows and indexed {documents} documents."
+def imported(rows: str, documents: str) -> str:
+    return f"Imported {rows} and indexed {documents}."
 
 
 def contents_lost_in_export(count: int) -> str:
     return f"Contents of files that are missing in the export: {count}."
 
 
-def webhooks_disabled(count: int) -> str:
-    return f"Disabled {count} webhooks. Rotate their secrets, then enable them."
+def webhooks_disabled(webhooks: str) -> str:
+    return f"Disabled {webhooks}. Rotate each secret, then enable the webhook."
 
 
-def integrations_to_rotate(count: int) -> str:
-    return f"Rotate the secrets of {count} integrations. Until then they accept nothing."
+def integrations_to_rotate(integrations: str) -> str:
+    return f"Rotate the secrets of {integrations}. Until then, deliveries are refused."
 
 
 def factors_turned_off(count: int) -> str:
-    return f"Turned off two-factor authentication of {count} people."
+    return f"Second factors turned off: {count}."
 
 
 def installation_not_empty(table: str) -> str:
@@ -102,8 +102,8 @@ def backup_verified(file: Path, size: int) -> str:
     return f"{file}: {size} bytes, verified"
 
 
-def contents_verified(folder: Path, count: int) -> str:
-    return f"{folder}: {count} contents of files, verified"
+def contents_verified(folder: Path, contents: str) -> str:
+    return f"{folder}: {contents}, verified"
 
 
 def files_failed(problem: Exception) -> str:
@@ -156,8 +156,8 @@ def nothing_copied(problem: str) -> str:
     return f"Nothing was copied: {problem}"
 
 
-def copied(rows: int, documents: int) -> str:
-    return f"Copied {rows} rows and indexed {documents} documents."
+def copied(rows: str, documents: str) -> str:
+    return f"Copied {rows} and indexed {documents}."
 
 
 def file_moved(moved: Path, path: Path | None) -> str:

@@ -21,6 +21,7 @@ from urllib3.exceptions import HTTPError, SSLError
 from urllib3.util import parse_url
 
 from app.core.own_address import PORTS
+from app.core.text import counted
 from app.importing.messages import waiting
 from app.importing.trackers import messages
 from app.webhooks.connecting import trusting
@@ -272,7 +273,7 @@ class ApiClient:
         """Wait for the ``waits``-th time; raises LimitReached if that is too long or too often."""
         if wait > MAX_WAIT_SECONDS or waits > MAX_WAITS:
             minutes = max(1, round(wait / 60))
-            raise LimitReached(messages.limit_reached(host, minutes))
+            raise LimitReached(messages.limit_reached(host, counted(minutes, "minutes")))
         self.waits.wait(max(wait, MIN_WAIT_SECONDS), messages.limit_reached_now(host))
 
     def _refusal(self, status: int, content: bytes) -> str:

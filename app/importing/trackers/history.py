@@ -36,7 +36,10 @@ def as_comment(tracker: str, changes: Iterable[PastChange]) -> IssueComment | No
     span = first if first == last else messages.days(first, last)
     count = len(ordered)
     shown = ordered[-MAX_LINES:]
-    lines = [messages.earlier_changes(count - len(shown))] if len(shown) < count else []
+    earlier = count - len(shown)
+    lines = (
+        [messages.earlier_changes(earlier, text.pluralize(earlier, "changes"))] if earlier else []
+    )
     about = messages.changes_in(count, text.pluralize(count, "changes"), span)
     body = history_text(tracker, about, [*lines, *map(_line, shown)])
     return IssueComment("", body, ordered[-1].at)

@@ -59,8 +59,8 @@ def sprint(name: str) -> str:
 SOMEONE = "someone"
 
 
-def earlier_changes(count: int) -> str:
-    return f"{count} earlier changes"
+def earlier_changes(count: int, noun: str) -> str:
+    return f"{count} earlier {noun}"
 
 
 def changes_in(count: int, noun: str, span: str) -> str:
@@ -198,10 +198,10 @@ def did_not_answer(tracker: str, attempts: int, problem: str) -> str:
     )
 
 
-def limit_reached(tracker: str, minutes: int) -> str:
+def limit_reached(tracker: str, minutes: str) -> str:
     return (
         f"The request limit of {tracker} is reached. Run the same command again in "
-        f"{minutes} minutes to continue."
+        f"{minutes} to continue."
     )
 
 
