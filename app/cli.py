@@ -4,27 +4,49 @@ A command runs in the application's context. The events of one run share a reque
 is one line with exit code 1.
 """
 
-from collections.abc import Callable
+import errno
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
-from typing import Any
+from typing import IO, Any
 
 import click
+from alembic.util import CommandError
 from flask import Flask
 from flask.cli import with_appcontext
-from sqlalchemy.exc import OperationalError, ProgrammingError
+from sqlalchemy.exc import DatabaseError
 
 from app import messages, registry
 from app.core import ids
 from app.core.errors import DomainError, Unavailable
 from app.core.ids import request_id
+from app.database import schema
 from app.database.failures import outage_in_words
 from app.serving.demo import demo_command
 from app.serving.parent import serve_command
 
+# They read no table, or must work on the database of a newer release.
+_ON_ANY_SCHEMA = frozenset(
+    {"backup", "doctor", "key", "openapi", "restore-backup", "test", "tools"}
+)
+
+
+class CommandInterrupted(click.ClickException):
+    """Ctrl-C; the exit code is that of a program that SIGINT ended."""
+
+    exit_code = 130
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        click.echo(self.message, file=file, err=True)
+
 
 def install(app: Flask) -> None:
-    app.cli.add_command(serve_command)
-    app.cli.add_command(demo_command)
+    for server in (serve_command, demo_command):
+        if server.callback is not None:
+            server.callback = _in_words()(server.callback)
+        app.cli.add_command(server)
     for command in registry.commands():
         _prepare(command)
         app.cli.add_command(command)
@@ -35,7 +57,7 @@ def _prepare(command: click.Command) -> None:
         for inner in command.commands.values():
             _prepare(inner)
     elif command.callback is not None:
-        command.callback = _edge(command.callback)
+        command.callback = _edge(command.callback, any_schema=command.name in _ON_ANY_SCHEMA)
 
 
 def _is_garbled(value: str) -> bool:
@@ -43,7 +65,7 @@ def _is_garbled(value: str) -> bool:
     return any("\ud800" <= character <= "\udfff" for character in value)
 
 
-def _edge(callback: Callable[..., Any]) -> Callable[..., Any]:
+def _edge(callback: Callable[..., Any], *, any_schema: bool) -> Callable[..., Any]:
     @with_appcontext
     @wraps(callback)
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -51,14 +73,44 @@ def _edge(callback: Callable[..., Any]) -> Callable[..., Any]:
         for name, value in kwargs.items():
             if isinstance(value, str) and _is_garbled(value):
                 raise click.UsageError(messages.not_utf8(name))
-        try:
-            return callback(*args, **kwargs)
-        except Unavailable as error:
-            raise click.ClickException(outage_in_words(error)) from error
-        except DomainError as error:
-            raise click.ClickException(error.message) from error
-        except (OperationalError, ProgrammingError) as error:
-            first_line = str(error.orig).partition("\n")[0]
-            raise click.ClickException(messages.cannot_use_database(first_line)) from error
+        if not any_schema and schema.is_newer():
+            raise click.ClickException(messages.MADE_BY_A_NEWER_RELEASE)
+        return callback(*args, **kwargs)
 
-    return run
+    return _in_words()(run)
+
+
+@contextmanager
+def _in_words() -> Iterator[None]:
+    """Turn what a command can meet into a line on standard error and an exit code."""
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        raise CommandInterrupted(str(interrupt) or messages.INTERRUPTED) from interrupt
+    except Unavailable as error:
+        raise click.ClickException(outage_in_words(error)) from error
+    except DomainError as error:
+        raise click.ClickException(error.message) from error
+    except CommandError as error:
+        raise click.ClickException(messages.MADE_BY_A_NEWER_RELEASE) from error
+    except DatabaseError as error:
+        first_line = str(error.orig).partition("\n")[0]
+        raise click.ClickException(messages.cannot_use_database(first_line)) from error
+    except OSError as error:
+        if error.errno == errno.EPIPE:
+            # Click ends quietly.
+            raise
+        raise click.ClickException(messages.refused_by_system(error)) from error
+    finally:
+        _drop_output()
+
+
+def _drop_output() -> None:
+    """Drop what standard output did not take; at exit, Python would fail to write it again."""
+    if sys.stdout is None:
+        # It was closed before Python started.
+        return
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -144,5 +144,17 @@ def key_unreadable(path: Path, problem: Exception) -> str:
 
 
 # A command
+INTERRUPTED = "Interrupted."
+MADE_BY_A_NEWER_RELEASE = (
+    "A newer release made this database. Start that release, or restore the backup made before it."
+)
+
+
+def refused_by_system(problem: OSError) -> str:
+    # What is written to has no name, such as standard output.
+    where = problem.filename or "while reading or writing"
+    return f"{problem.strerror or problem} ({where})."
+
+
 def not_utf8(name: str) -> str:
     return f"The value of {name} is not UTF-8."

@@ -56,11 +56,14 @@ def create(name: str, mode: str, keys: tuple[str, ...], username: str | None) ->
             actor, username=name, mode=mode, project_ids=project_ids, settings=settings
         )
     )
-    _show(issued.plaintext, settings)
+    _show(name, issued.plaintext, settings)
 
 
-def _show(token: str, settings: Settings) -> None:
-    click.echo(token)
+def _show(name: str, token: str, settings: Settings) -> None:
+    try:
+        click.echo(token)
+    except OSError as error:
+        raise click.ClickException(messages.token_lost(name, error.strerror)) from error
     click.echo(messages.mcp_url(settings.base_url, token), err=True)
 
 
@@ -72,7 +75,7 @@ def rotate(name: str, username: str | None) -> None:
     with reading():
         actor, bot_id = acting_human(username), bot_id_of(name)
     issued = run_write(lambda: service.rotate_token(actor, bot_id))
-    _show(issued.plaintext, current_settings())
+    _show(name, issued.plaintext, current_settings())
 
 
 @bots.command("revoke")

@@ -28,6 +28,7 @@ from app.files.store import ContentMissing, store_of
 from app.http.current import current_settings
 from app.jobs.sweeping import SWEEPERS, SweeperLease
 from app.mail import smtp
+from app.messages import MADE_BY_A_NEWER_RELEASE
 from app.sign_on.provider import provider_of
 from app.sign_on.requests import ProviderFailure
 from app.webhooks.models import OutboxEntry, OutboxState
@@ -143,7 +144,7 @@ def _database(settings: Settings) -> Iterator[Finding]:
             yield Finding("database", messages.postgresql(number))
         # Revisions are four-digit numbers, so they compare as text.
         is_newer = version is not None and version > newest
-        remedy = messages.MADE_BY_A_NEWER_RELEASE if is_newer else messages.UPGRADE
+        remedy = MADE_BY_A_NEWER_RELEASE if is_newer else messages.UPGRADE
         yield Finding(
             "schema", messages.revision(version, newest), "" if version == newest else remedy
         )

@@ -48,6 +48,13 @@ def token_revoked(name: str) -> str:
     return f"Revoked the token of {name}."
 
 
+def token_lost(name: str, problem: str | None) -> str:
+    return (
+        f"The new token of {name} cannot be written: {problem}. Run 'flask bots rotate {name}' for "
+        "another."
+    )
+
+
 def paused(name: str, *, is_paused: bool) -> str:
     return f"{'Paused' if is_paused else 'Resumed'} {name}."
 
@@ -99,9 +106,6 @@ def postgresql(version: str | None) -> str:
 
 RESTORE_BACKUP = "Restore a backup."
 UPGRADE = "Start the server, or run 'flask db upgrade'."
-MADE_BY_A_NEWER_RELEASE = (
-    "A newer release made this database. Start that release, or restore the backup made before it."
-)
 
 
 def revision(version: str | None, newest: str) -> str:

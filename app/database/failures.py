@@ -42,9 +42,10 @@ def _is_lost(error: DBAPIError) -> bool:
 def outage_in_words(error: Unavailable) -> str:
     """The database's reason for an outage, for the operator."""
     cause = error.__cause__
-    if not isinstance(cause, DBAPIError):
+    if not isinstance(cause, DBAPIError | OSError):
         return error.message
-    first_line = str(cause.orig).partition("\n")[0]
+    problem = cause.orig if isinstance(cause, DBAPIError) else cause
+    first_line = str(problem).partition("\n")[0]
     return messages.cannot_be_reached(first_line)
 
 

@@ -3,11 +3,16 @@
 migrations/env.py runs the revisions.
 """
 
+from contextlib import suppress
 from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
 from flask import current_app
+from sqlalchemy import text
+from sqlalchemy.exc import DatabaseError
+
+from app.database.session import reading, session
 
 MIGRATIONS = Path(__file__).resolve().parent.parent.parent / "migrations"
 
@@ -22,3 +27,17 @@ def newest_revision() -> str:
     """The newest revision, from the numbered file names; loading Alembic's scripts is slower."""
     names = sorted(path.stem for path in (MIGRATIONS / "versions").glob("[0-9]*.py"))
     return names[-1].split("_", 1)[0] if names else ""
+
+
+def current_revision() -> str | None:
+    """The revision of the database; None if it has no tables. Opens its own unit of work."""
+    revision: str | None = None
+    with suppress(DatabaseError), reading():
+        revision = session.scalar(text("SELECT version_num FROM alembic_version"))
+    return revision
+
+
+def is_newer() -> bool:
+    """Whether a newer release made the database."""
+    # Revisions are four-digit numbers, so they compare as text.
+    return (current_revision() or "") > newest_revision()

@@ -5,14 +5,11 @@ allowlist and the rules of the domain. One unit of work spans all of it, so the 
 checked in the transaction of the change.
 """
 
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, cast
 
 from flask import Blueprint, Request, Response, current_app
-from sqlalchemy import text as sqlalchemy_text
-from sqlalchemy.exc import DatabaseError
 
 from app.audit.service import record_refusal
 from app.config import Settings
@@ -29,8 +26,8 @@ from app.core.errors import (
 from app.core.etag import matches
 from app.core.lanes import Lane, require
 from app.core.messages import send_content_type
-from app.database import idempotency
-from app.database.session import reading, run_write, session
+from app.database import idempotency, schema
+from app.database.session import reading, run_write
 from app.http.current import (
     PUBLIC_BYTES,
     Authentication,
@@ -289,11 +286,7 @@ def healthz() -> Response:
 @health.get("/readyz", provide_automatic_options=False)
 def readyz() -> Response:
     """Readiness: the database answers and has the schema of this release."""
-    revision = None
-    # The database is unreachable or has no tables.
-    with suppress(DatabaseError), reading():
-        revision = session.scalar(sqlalchemy_text("SELECT version_num FROM alembic_version"))
-    if revision != current_app.config["SCHEMA_REVISION"]:
+    if schema.current_revision() != current_app.config["SCHEMA_REVISION"]:
         raise Unavailable
     return respond(READY)
 

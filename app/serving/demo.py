@@ -47,4 +47,7 @@ def _populate() -> None:
         run_write(lambda: load_sample(actor, settings=settings))
     except DomainError as error:
         raise click.ClickException(error.message) from error
-    click.echo(messages.log_in_as(USERNAME, password))
+    try:
+        click.echo(messages.log_in_as(USERNAME, password))
+    except OSError as error:
+        raise click.ClickException(messages.password_lost(USERNAME, error.strerror)) from error

@@ -5,6 +5,13 @@ def log_in_as(username: str, password: str) -> str:
     return f"Log in as {username} with the password {password}"
 
 
+def password_lost(username: str, problem: str | None) -> str:
+    return (
+        f"The password of {username} cannot be written: {problem}. Set another with 'flask users "
+        f"reset-password {username}'."
+    )
+
+
 WORKERS_STOP = "Workers keep stopping right after they start."
 
 

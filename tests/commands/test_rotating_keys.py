@@ -93,7 +93,7 @@ def test_an_interrupted_rotation_goes_on(app, hooks, as_if_replaced, flask, monk
 
     encrypt_anew = SecretColumn.encrypt_anew
     monkeypatch.setattr(SecretColumn, "encrypt_anew", stops_in_the_middle)
-    flask("rotate-secret-key", code=1)
+    flask("rotate-secret-key", code=130)
     assert opened(app) == hooks
     monkeypatch.setattr(SecretColumn, "encrypt_anew", encrypt_anew)
     flask("rotate-secret-key")

@@ -324,7 +324,7 @@ def _move(
         report = _import(options, tracker, file, actor, project_id, usernames, supply)
         is_done = not options.dry_run
     except KeyboardInterrupt as interrupt:
-        raise click.ClickException(messages.INTERRUPTED) from interrupt
+        raise KeyboardInterrupt(messages.INTERRUPTED) from interrupt
     finally:
         file.close(remove=is_done)
     _print(options, report)

@@ -1,0 +1,90 @@
+"""Commands that are interrupted, cannot write their output, or meet a database they cannot use."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from app.core.errors import Unavailable
+from app.database import schema
+from app.database.failures import outage_in_words
+from app.search import reindexing
+from app.serving import demo
+from tests.commands.test_copy_and_restore import KEY, command, once_used, used
+from tests.support.serving import ROOT
+
+__all__ = ["once_used", "used"]
+
+
+def interrupt(*_, **__):
+    raise KeyboardInterrupt
+
+
+def test_ctrl_c_is_one_line_and_exit_code_130(flask, monkeypatch):
+    monkeypatch.setattr(reindexing, "total", interrupt)
+    assert flask("reindex", code=130) == "Interrupted.\n"
+
+
+@pytest.mark.slow
+def test_output_that_cannot_be_written_is_said_and_no_token_is_lost(used):
+    instance, _ = used
+
+    def run(stdout, *args):
+        env = {"INSTANCE_DIR": str(instance), "SECRET_KEY": KEY, "LOG_LEVEL": "ERROR"}
+        command = [sys.executable, "-m", "flask", "--app", "wsgi", *args]
+        pipes = {"stdout": stdout, "stderr": subprocess.PIPE}
+        return subprocess.run(command, **pipes, text=True, cwd=ROOT, env=env, check=False)
+
+    with Path("/dev/full").open("w") as full:
+        listed = run(full, "users", "list")
+        made = run(full, "bots", "create", "scout", "--mode", "read")
+    assert (listed.returncode, made.returncode) == (1, 1)
+    assert listed.stderr == "Error: No space left on device (while reading or writing).\n"
+    assert made.stderr == (
+        "Error: The new token of scout cannot be written: No space left on device. Run 'flask bots "
+        "rotate scout' for another.\n"
+    )
+    reading, writing = os.pipe()
+    os.close(reading)
+    closed = run(writing, "audit", "export")
+    os.close(writing)
+    assert (closed.returncode, closed.stderr) == (1, "")
+
+
+@pytest.mark.parametrize(
+    "arguments", [("users", "list"), ("setup-code",), ("sweep",), ("audit", "export")]
+)
+def test_the_database_of_a_newer_release_is_refused(flask, monkeypatch, arguments):
+    monkeypatch.setattr(schema, "newest_revision", lambda: "0001")
+    assert flask(*arguments, code=1) == (
+        "Error: A newer release made this database. Start that release, or restore the backup "
+        "made before it.\n"
+    )
+    assert "search" in flask("tools")
+
+
+def test_a_file_that_is_no_database_is_no_traceback(tmp_path):
+    (tmp_path / "docket.db").write_bytes(b"no database at all" * 100)
+    said = command(tmp_path, "users", "list", code=1)
+    assert "Error: Cannot use the database: file is not a database." in said
+
+
+def test_an_operator_reads_why_the_writer_lock_cannot_be_taken():
+    error = Unavailable()
+    error.__cause__ = PermissionError(13, "Permission denied", "docket.db.write")
+    assert "Permission denied: 'docket.db.write'" in outage_in_words(error)
+
+
+def test_the_password_of_a_demo_is_not_lost(app, monkeypatch):
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    for one in ("human_actor", "run_write"):
+        monkeypatch.setattr(demo, one, lambda _: None)
+    monkeypatch.setattr(demo.setup, "create_admin", lambda *_, **__: None)
+    monkeypatch.setattr(click, "echo", full)
+    with app.app_context(), pytest.raises(click.ClickException, match="reset-password demo'"):
+        demo._populate()
