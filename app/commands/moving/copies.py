@@ -10,9 +10,10 @@ from pathlib import Path
 
 import click
 from flask import Flask, current_app
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 from sqlalchemy.exc import DBAPIError
 
+from app.audit.models import AuditEvent
 from app.commands import server_stopped
 from app.commands.moving import messages
 from app.commands.secrets import lost_second_factors, lost_secrets
@@ -45,10 +46,12 @@ def backup(file: Path, force: bool) -> None:
     source = settings.database_path
     if source is None:
         raise click.ClickException(messages.USE_PG_DUMP)
-    if not source.exists():
+    if not source.exists() or _has_users(source) is False:
         raise click.ClickException(messages.no_database(source))
     if _is_own(file, settings):
         raise click.ClickException(messages.in_use(file))
+    if file.exists() and not file.is_file():
+        raise click.ClickException(messages.no_plain_file(file))
     if file.exists() and not force:
         raise click.ClickException(messages.already_exists(file))
     copy_database(source, file)
@@ -171,6 +174,9 @@ def restore_backup(file: Path) -> None:
         contents, backed_up = _contents_of(file), FolderStore(_beside(file))
         # Contents must exist before the database that names them.
         missing = copy_contents(contents, backed_up, store_of(settings), settings.incoming_dir)
+        if path.exists():
+            # After a crash, a full WAL beside the restored file would be taken for its own.
+            _fold_wal(path)
         copy_database(file, path)
         for name in (f"{path}-wal", f"{path}-shm"):
             Path(name).unlink(missing_ok=True)
@@ -221,7 +227,8 @@ def copy_to(url: str) -> None:
     Set TARGET_DATABASE_URL instead of the argument to keep the password out of process lists.
 
     Stop the server first. Afterwards start it with that DATABASE_URL and the SECRET_KEY in
-    INSTANCE_DIR/secret_key. The SQLite file is renamed and ends in .moved.
+    INSTANCE_DIR/secret_key. The SQLite file is renamed and ends in .moved. Run it again if it is
+    interrupted.
     """
     settings = current_settings()
     if not settings.is_sqlite:
@@ -260,10 +267,23 @@ def _set_aside(settings: Settings) -> Path:
     path = settings.database_path
     assert path is not None  # noqa: S101 - for the type checker: only SQLite is copied
     db.engine.dispose()
-    with closing(sqlite3.connect(path)) as connection:
-        # Only the main file is renamed, so it must contain all data of the WAL.
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    # Only the main file is renamed.
+    _fold_wal(path)
     return path.rename(f"{path}{MOVED}")
+
+
+def _fold_wal(path: Path) -> None:
+    """Write all data of a database's WAL into its main file."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _is_copy(source: Connection, target: Connection) -> bool:
+    """Whether the target has as many rows of each table, and the same newest event."""
+    newest = select(AuditEvent.id).order_by(AuditEvent.id.desc()).limit(1)
+    return source.scalar(newest) == target.scalar(newest) and all(
+        count(source, table) == count(target, table) for table in tables()
+    )
 
 
 def _copy(source: Connection, target: Flask, done: Callable[[int], object]) -> None:
@@ -271,6 +291,10 @@ def _copy(source: Connection, target: Flask, done: Callable[[int], object]) -> N
     with target.app_context():
         schema.upgrade()
         with db.engine.begin() as connection:
+            if _is_copy(source, connection):
+                # An earlier run was interrupted while it indexed.
+                done(sum(count(source, table) for table in tables()))
+                return
             for table in tables():
                 if count(connection, table):
                     raise click.ClickException(messages.target_not_empty(table.name))

@@ -94,6 +94,10 @@ def no_database(path: Path) -> str:
     return f"No database at {path}. Set INSTANCE_DIR to the server's."
 
 
+def no_plain_file(file: Path) -> str:
+    return f"{file} is not an ordinary file."
+
+
 def already_exists(file: Path) -> str:
     return f"{file} already exists. Use --force to overwrite it."
 

@@ -1,0 +1,59 @@
+"""Backups and moves: what they refuse, and what is left of one that ends early."""
+
+import os
+import sqlite3
+
+import pytest
+
+from app.commands.moving import copies
+from tests.commands.test_copy_and_restore import command, once_used, rows_of, used
+from tests.commands.test_ending_early import interrupt
+from tests.support.postgres import unused_name
+
+__all__ = ["once_used", "used"]
+
+
+def test_a_backup_is_of_an_installation_and_becomes_an_ordinary_file(used, tmp_path):
+    instance, _ = used
+    os.mkfifo(tmp_path / "fifo")
+    said = command(instance, "backup", str(tmp_path / "fifo"), "--force", code=1)
+    assert "fifo is not an ordinary file." in said
+    # A wrong INSTANCE_DIR has an empty database once a command has asked it.
+    empty = tmp_path / "empty"
+    command(empty, "users", "list", code=1)
+    assert (empty / "docket.db").exists()
+    assert "No database at" in command(empty, "backup", str(tmp_path / "none.db"), code=1)
+    assert not (tmp_path / "none.db").exists()
+
+
+def test_a_restore_that_crashes_leaves_no_wal_of_another_database(used, tmp_path, monkeypatch):
+    instance, _ = used
+    file, other = tmp_path / "copy.db", tmp_path / "other"
+    command(instance, "backup", str(file))
+    command(other, "users", "list", code=1)
+    left = sqlite3.connect(other / "docket.db", isolation_level=None)
+    left.execute("CREATE TABLE anything (id)")
+    wal = other / "docket.db-wal"
+    assert wal.stat().st_size > 0
+    sizes = []
+
+    def crash(source, target):
+        sizes.append(wal.stat().st_size)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(copies, "copy_database", crash)
+    command(other, "restore-backup", str(file), code=130)
+    left.close()
+    assert sizes == [0]
+
+
+@pytest.mark.slow
+def test_a_copy_that_was_interrupted_while_indexing_continues(cluster, used, monkeypatch):
+    instance, _ = used
+    url = cluster.create_database(unused_name())
+    with monkeypatch.context() as patched:
+        patched.setattr(copies, "_set_aside", interrupt)
+        command(instance, "copy-to", TARGET_DATABASE_URL=url, code=130)
+    assert (instance / "docket.db").exists()
+    assert "rows and indexed" in command(instance, "copy-to", TARGET_DATABASE_URL=url)
+    assert rows_of(url) == rows_of(f"sqlite:///{instance / 'docket.db.moved'}")
