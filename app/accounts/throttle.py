@@ -95,6 +95,10 @@ def site_of(address: str) -> str | None:
     return _prefix(parsed, 48) if isinstance(parsed, ipaddress.IPv6Address) else None
 
 
+def is_address(text: str) -> bool:
+    return _parsed(text) is not None
+
+
 def _parsed(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     """The parsed address, a mapped one as IPv4; None if the text is not an address."""
     try:

@@ -1,5 +1,6 @@
 """flask audit: the audit log as JSON lines, and its checkpoints."""
 
+import base64
 import sys
 import time
 from typing import Any
@@ -25,6 +26,8 @@ BATCH = 500
 # Events may commit out of the order of their ids, so each poll rereads this many ids.
 OVERLAP = 1_000
 POLL_SECONDS = 1.0
+# Of an Ed25519 public key.
+KEY_BYTES = 32
 
 TYPE = click.option(
     "--type", "event_type", help="Only this event type, or a prefix such as ticket.*"
@@ -104,8 +107,25 @@ def checkpoint() -> None:
     click.echo(messages.checkpoints_made(counted(made, "checkpoints")))
 
 
+def _public_keys(_context: Any, _option: Any, values: tuple[str, ...]) -> tuple[str, ...]:
+    for value in values:
+        try:
+            is_key = len(base64.b64decode(value, validate=True)) == KEY_BYTES
+        except ValueError:
+            is_key = False
+        if not is_key:
+            raise click.BadParameter(messages.not_a_public_key(value))
+    return values
+
+
 @audit.command("verify")
-@click.option("--key", "keys", multiple=True, help="Also accept signatures by this public key.")
+@click.option(
+    "--key",
+    "keys",
+    multiple=True,
+    callback=_public_keys,
+    help="Also accept signatures by this public key.",
+)
 def verify(keys: tuple[str, ...]) -> None:
     """Compare all events with the checkpoints of the log.
 

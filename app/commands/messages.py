@@ -16,6 +16,10 @@ def unknown_event_type(event_type: str) -> str:
     return f"Unknown event type: {event_type}."
 
 
+def not_a_public_key(value: str) -> str:
+    return f"{value!r} is not a key that 'flask audit key' prints."
+
+
 OTHER_MAKES_CHECKPOINTS = "Another process is making checkpoints. Try again shortly."
 CHECKPOINTS = "Checkpoints"
 
@@ -44,15 +48,15 @@ def mcp_url(base_url: str, token: str) -> str:
     return f"MCP URL: {base_url}/mcp/bot/{token}/mcp"
 
 
-def token_revoked(name: str) -> str:
-    return f"Revoked the token of {name}."
-
-
 def token_lost(name: str, problem: str | None) -> str:
     return (
         f"The new token of {name} cannot be written: {problem}. Run 'flask bots rotate {name}' for "
         "another."
     )
+
+
+def token_revoked(name: str) -> str:
+    return f"Revoked the token of {name}."
 
 
 def paused(name: str, *, is_paused: bool) -> str:
@@ -278,6 +282,10 @@ def deactivated(username: str) -> str:
 
 def activated(username: str) -> str:
     return f"Activated {username}."
+
+
+def not_an_address(value: str) -> str:
+    return f"{value!r} is not an IP address."
 
 
 def limits_reached(full: int, limits: str) -> str:

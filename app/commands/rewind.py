@@ -66,7 +66,7 @@ def rewind(
     """
     with reading():
         actor, bot_id = acting_human(username), bot_id_of(name)
-        project_id = live_project_id(key) if key else None
+        project_id = live_project_id(key) if key is not None else None
         end = now_ms() if until is None else until
         scope = RewindScope(bot_id, since, end, project_id)
         if scope.since >= scope.until:

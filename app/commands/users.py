@@ -9,7 +9,14 @@ from sqlalchemy import delete, select
 from app.accounts import emails, invitations, names, passkeys, second_factor, user_refs
 from app.accounts import users as verbs
 from app.accounts.models import LoginBucket, User, UserType
-from app.accounts.throttle import LIMIT, SITE_LIMIT, WINDOW_MS, Bucket, buckets_of
+from app.accounts.throttle import (
+    LIMIT,
+    SITE_LIMIT,
+    WINDOW_MS,
+    Bucket,
+    buckets_of,
+    is_address,
+)
 from app.commands import JSON_LINES, PAGE_SIZE, all_rows, messages
 from app.core import text
 from app.core.actor import SYSTEM
@@ -24,8 +31,16 @@ PASSWORD = click.option(
     confirmation_prompt=True,
     help="At least 12 characters. Omit it to be asked, which keeps it out of process lists.",
 )
+
+
+def _address(_context: Any, _option: Any, value: str | None) -> str | None:
+    if value is not None and not is_address(value):
+        raise click.BadParameter(messages.not_an_address(value))
+    return value
+
+
 USERNAME = click.option("--username", help="The limit of this username.")
-ADDRESS = click.option("--address", help="The limits of this address.")
+ADDRESS = click.option("--address", callback=_address, help="The limits of this address.")
 
 
 @click.group("users")

@@ -228,7 +228,7 @@ def import_wiki(
     """
     with reading():
         actor = acting_human(username)
-        project_id = live_project_id(key) if key else None
+        project_id = live_project_id(key) if key is not None else None
     report = WikiImportReport()
     sources = read(folder, report)
     progress = click.progressbar(length=len(sources), label=messages.IMPORTING, file=sys.stderr)

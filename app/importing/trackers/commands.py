@@ -18,6 +18,7 @@ from app.config import Settings
 from app.core.actor import Actor
 from app.core.clock import iso
 from app.database.session import reading
+from app.environment import pem_file
 from app.importing import dates
 from app.importing.command_options import NAMED_USERS, named_users
 from app.importing.drafting import People
@@ -29,7 +30,7 @@ from app.importing.planning import plan
 from app.importing.report import ImportReport
 from app.importing.running import Importer
 from app.importing.trackers import github, gitlab, jira_api, linear, messages
-from app.importing.trackers.client import ApiClient, LimitRule, TrackerError
+from app.importing.trackers.client import ApiClient, LimitRule, TrackerError, checked_base
 from app.importing.trackers.download import Tracker, download
 from app.importing.trackers.download_file import DownloadFile
 from app.importing.trackers.file_downloads import FileDownloads
@@ -82,6 +83,11 @@ def _since(_context: Any, _option: Any, value: str | None) -> int | None:
         raise click.BadParameter(messages.USE_A_DAY) from error
 
 
+def _authorities(_context: Any, _option: Any, value: str | None) -> str | None:
+    pem_file({"--ca-bundle": value or ""}, "--ca-bundle")
+    return value
+
+
 _OPTIONS = (
     click.option("--project", "key", required=True, help="Key of the project to import into."),
     click.option("--as", "username", help="The person who imports. Required if there are several."),
@@ -108,7 +114,7 @@ _OPTIONS = (
     ),
     click.option(
         "--ca-bundle",
-        type=click.Path(exists=True, dir_okay=False),
+        callback=_authorities,
         help="PEM file of the authorities of a tracker with a private certificate.",
     ),
     click.option(
@@ -222,7 +228,7 @@ def import_jira(options: MoveOptions, jira_project: str, url: str, account: str)
     The token is read from JIRA_TOKEN, or asked for.
     If the import is interrupted, run the same command again to continue.
     """
-    if not account and (urlsplit(url).hostname or "").endswith(".atlassian.net"):
+    if not account and (urlsplit(checked_base(url)).hostname or "").endswith(".atlassian.net"):
         raise click.UsageError(messages.JIRA_CLOUD_NEEDS_ACCOUNT)
     token = _token("JIRA_TOKEN", messages.ASK_JIRA_TOKEN)
     connection = ApiConnection(
