@@ -16,6 +16,7 @@ import click
 from alembic.util import CommandError
 from flask import Flask
 from flask.cli import with_appcontext
+from flask_migrate.cli import db as migrations
 from sqlalchemy.exc import DatabaseError
 
 from app import messages, registry
@@ -31,6 +32,8 @@ from app.serving.parent import serve_command
 _ON_ANY_SCHEMA = frozenset(
     {"backup", "doctor", "key", "openapi", "restore-backup", "test", "tools"}
 )
+# Commands are global, and ``copy-to`` makes a second application.
+_prepared: set[click.Command] = set()
 
 
 class CommandInterrupted(click.ClickException):
@@ -44,20 +47,24 @@ class CommandInterrupted(click.ClickException):
 
 def install(app: Flask) -> None:
     for server in (serve_command, demo_command):
-        if server.callback is not None:
-            server.callback = _in_words()(server.callback)
+        _prepare(server, is_server=True)
         app.cli.add_command(server)
     for command in registry.commands():
         _prepare(command)
         app.cli.add_command(command)
+    # The extension attaches them.
+    _prepare(migrations)
 
 
-def _prepare(command: click.Command) -> None:
+def _prepare(command: click.Command, *, is_server: bool = False) -> None:
     if isinstance(command, click.Group):
         for inner in command.commands.values():
             _prepare(inner)
-    elif command.callback is not None:
-        command.callback = _edge(command.callback, any_schema=command.name in _ON_ANY_SCHEMA)
+    elif command.callback is not None and command not in _prepared:
+        _prepared.add(command)
+        needs_schema = command.name not in _ON_ANY_SCHEMA
+        edge = command.callback if is_server else _edge(command.callback, needs_schema=needs_schema)
+        command.callback = _in_words()(edge)
 
 
 def _is_garbled(value: str) -> bool:
@@ -65,7 +72,7 @@ def _is_garbled(value: str) -> bool:
     return any("\ud800" <= character <= "\udfff" for character in value)
 
 
-def _edge(callback: Callable[..., Any], *, any_schema: bool) -> Callable[..., Any]:
+def _edge(callback: Callable[..., Any], *, needs_schema: bool) -> Callable[..., Any]:
     @with_appcontext
     @wraps(callback)
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -73,11 +80,11 @@ def _edge(callback: Callable[..., Any], *, any_schema: bool) -> Callable[..., An
         for name, value in kwargs.items():
             if isinstance(value, str) and _is_garbled(value):
                 raise click.UsageError(messages.not_utf8(name))
-        if not any_schema and schema.is_newer():
+        if needs_schema and schema.is_newer():
             raise click.ClickException(messages.MADE_BY_A_NEWER_RELEASE)
         return callback(*args, **kwargs)
 
-    return _in_words()(run)
+    return run
 
 
 @contextmanager

@@ -88,3 +88,10 @@ def test_the_password_of_a_demo_is_not_lost(app, monkeypatch):
     monkeypatch.setattr(click, "echo", full)
     with app.app_context(), pytest.raises(click.ClickException, match="reset-password demo'"):
         demo._populate()
+
+
+def test_migrations_say_why_the_database_is_out_of_reach(tmp_path):
+    nowhere = "postgresql://docket:secret@127.0.0.1:1/docket"
+    said = command(tmp_path, "db", "upgrade", code=1, DATABASE_URL=nowhere)
+    assert "connection failed" in said
+    assert "Traceback" not in said
