@@ -166,7 +166,7 @@ def test_the_limit_of_a_host_of_files_is_kept(away, waits):
     assert fetch(f"{host_url}/f") == [b"dark"]
     assert waits == [9] * 8 + [3]
     host.files["/f"] = Reply({}, 429, {"Retry-After": "86400"})
-    with pytest.raises(LimitReached, match=r"localhost is reached.* again in 1440 minutes"):
+    with pytest.raises(LimitReached, match=r"localhost is reached.* again in 1,440 minutes"):
         fetch(f"{host_url}/f")
 
 

@@ -273,7 +273,7 @@ def test_it_goes_on_where_files_cannot_be_had(cast, gitlab, run, tickets, monkey
     for iid in range(5, 13):
         gitlab.files[f"{UPLOADS}/{iid}.txt"] = Reply({}, 429, {"Retry-After": "90000"})
     output = run(code=1)
-    assert "again in 1500 minutes" in output
+    assert "again in 1,500 minutes" in output
     assert "1 x file not imported: no response" in output
     assert "     4 stories" in output
     for iid in (2, *range(5, 13)):

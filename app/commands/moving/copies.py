@@ -176,7 +176,7 @@ def restore_backup(file: Path) -> None:
         missing = copy_contents(contents, backed_up, store_of(settings), settings.incoming_dir)
         if path.exists():
             # After a crash, a full WAL beside the restored file would be taken for its own.
-            _fold_wal(path)
+            _checkpoint_wal(path)
         copy_database(file, path)
         for name in (f"{path}-wal", f"{path}-shm"):
             Path(name).unlink(missing_ok=True)
@@ -268,11 +268,11 @@ def _set_aside(settings: Settings) -> Path:
     assert path is not None  # noqa: S101 - for the type checker: only SQLite is copied
     db.engine.dispose()
     # Only the main file is renamed.
-    _fold_wal(path)
+    _checkpoint_wal(path)
     return path.rename(f"{path}{MOVED}")
 
 
-def _fold_wal(path: Path) -> None:
+def _checkpoint_wal(path: Path) -> None:
     """Write all data of a database's WAL into its main file."""
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
