@@ -52,8 +52,9 @@ def message(sentence: str, title: str = "", url: str = "", quote: str = "") -> C
 
 
 def _line(text: str, length: int) -> str:
-    words = " ".join(scrub(text).split())
-    plain = "".join(character for character in words if character.isprintable())
+    words = " ".join(text.split())
+    # An invisible character could split a token, and hide it from what removes tokens.
+    plain = scrub("".join(character for character in words if character.isprintable()))
     return plain if len(plain) <= length else plain[: length - 1] + "…"
 
 

@@ -102,6 +102,15 @@ def test_credentials_are_left_out(form):
     assert "hunter22" not in body
 
 
+@pytest.mark.parametrize("invisible", ["\u200b", "\u2060", "\u00ad", "\ufeff", "\x00"])
+def test_an_invisible_character_brings_no_token_in(invisible):
+    told = message(
+        f"said {TOKEN[:9]}{invisible}{TOKEN[9:]}", "", "", f"pass{invisible}word=hunter22"
+    )
+    assert told.sentence == "said <redacted>"
+    assert "hunter22" not in told.quote
+
+
 @pytest.fixture
 def chat(receiver, subscribe):
     """Return a function that creates a webhook to a chat."""
