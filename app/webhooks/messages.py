@@ -11,6 +11,7 @@ def secret_too_short(minimum: int) -> str:
     return f"secret must be at least {minimum} bytes."
 
 
+SECRET_NOT_A_TOKEN = "secret must be ASCII letters, digits and signs, without spaces."
 NO_EVENT_TYPE = 'Send at least one event type. ["*"] means all.'
 
 

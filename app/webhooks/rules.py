@@ -22,6 +22,7 @@ ALL = "*"
 NEVER_FORWARDED = "webhook.delivery_"
 
 _UNPRINTABLE = re.compile(r"[\x00-\x20\x7f-\xa0\u2028\u2029\\]")
+_VISIBLE_ASCII = re.compile(r"[!-~]+")
 
 
 def url(value: str, form: WebhookForm) -> str:
@@ -54,11 +55,16 @@ def recorded_url(value: str, form: WebhookForm) -> str:
     return value if form is WebhookForm.JSON else f"https://{urlsplit(value).netloc}/…"
 
 
-def secret(value: str) -> str:
-    """A key of at least 16 bytes; raises InvalidField."""
+def secret(value: str, form: WebhookForm) -> str:
+    """A key of at least 16 bytes; raises InvalidField.
+
+    For Matrix, it is an access token, which a header carries.
+    """
     text.checked(value, "secret", MAX_SECRET_LENGTH)
     if len(value.encode()) < MIN_SECRET_BYTES:
         raise InvalidField("secret", "too_short", messages.secret_too_short(MIN_SECRET_BYTES))
+    if form is WebhookForm.MATRIX and not _VISIBLE_ASCII.fullmatch(value):
+        raise InvalidField("secret", "pattern", messages.SECRET_NOT_A_TOKEN)
     return value
 
 

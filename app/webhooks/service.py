@@ -86,7 +86,7 @@ def create_webhook(
     With projects, it receives only their events.
     """
     rules.url(url, WebhookForm(form))
-    rules.secret(secret)
+    rules.secret(secret, WebhookForm(form))
     types = rules.event_types(event_types)
     projects = listed_projects(project_ids or [])
     identifier = ids.new_id()
@@ -144,7 +144,7 @@ def update_webhook(
     if "event_types" in fields:
         fields["event_types"] = rules.event_types(fields["event_types"])
     if secret is not None:
-        webhook.sealed_secret = SECRETS.encrypt(webhook.id, rules.secret(secret).encode())
+        webhook.sealed_secret = SECRETS.encrypt(webhook.id, rules.secret(secret, form).encode())
         touch(webhook)
     changed = apply_changes(webhook, fields)
     session.flush()

@@ -19,6 +19,7 @@ from tests.webhooks.chat_schemas import SCHEMAS
 ROOM = "/_matrix/client/v3/rooms/!ops:example.org/send/m.room.message"
 CHATS = [form for form in WebhookForm if form is not WebhookForm.JSON]
 TOKEN = "app_" + "a" * 32
+ACCESS_TOKEN = "syt_YWRh_aNfW6mSqRk_0xTz3d"
 HOSTILE = [
     "<!channel> <!here> <!everyone> <@U012AB3CD> <#C0123> <https://evil.example|docs>",
     "@here @channel @all @everyone @room @ada <@123456789> <@&42> <#7> @[bo]",
@@ -111,13 +112,19 @@ def test_an_invisible_character_brings_no_token_in(invisible):
     assert "hunter22" not in told.quote
 
 
+def secret_of(form):
+    """A secret of a webhook; Matrix gets an access token, which has no spaces."""
+    return ACCESS_TOKEN if form == "matrix" else SECRET
+
+
 @pytest.fixture
 def chat(receiver, subscribe):
     """Return a function that creates a webhook to a chat."""
 
     def run(form, *event_types, **fields):
         url = receiver.url.replace("/hook", ROOM) if form == "matrix" else receiver.url
-        return subscribe(*event_types, url=url, form=str(form), **fields)
+        secret = secret_of(form)
+        return subscribe(*event_types, url=url, form=str(form), secret=secret, **fields)
 
     return run
 
@@ -130,7 +137,7 @@ def test_a_chat_is_told_what_happened(form, app, cast, worker, receiver, chat, d
     first, second = receiver.wait_for(2)
     for came in (first, second):
         check(form, came.body)
-        assert SECRET not in came.raw.decode()
+        assert secret_of(form) not in came.raw.decode()
     said = first.raw.decode().replace("\\", "").replace("\u200b", "")
     assert "Ada created OPEN-1, Mend the gate" in said
     assert "http://localhost/tickets/OPEN-1" in said
@@ -146,7 +153,7 @@ def test_a_chat_is_told_what_happened(form, app, cast, worker, receiver, chat, d
             if event.event_type in ("ticket.created", "comment.created")
         }
         assert {came.path.removeprefix(f"{ROOM}/") for came in (first, second)} == ids
-        assert (first.method, first.headers["Authorization"]) == ("PUT", f"Bearer {SECRET}")
+        assert (first.method, first.headers["Authorization"]) == ("PUT", f"Bearer {ACCESS_TOKEN}")
         assert "X-Webhook-Signature" not in first.headers
     else:
         assert (first.method, first.path) == ("POST", "/hook")
@@ -176,7 +183,7 @@ def test_a_test_message(form, cast, trusting, receiver, chat):
     assert "This is a test of Docket" in came.raw.decode().replace("\\", "")
     page = cast.ada.client.get(answer.headers["Location"]).text
     assert "This is a test" in page.replace("\\", "")
-    assert SECRET not in page
+    assert secret_of(form) not in page
 
 
 def test_every_event_has_a_message(app, cast, worker, receiver, chat, all_done):
@@ -275,10 +282,25 @@ def test_the_form_of_a_webhook_stays(cast, subscribe):
     ],
 )
 def test_a_room_of_matrix_has_its_address(cast, path):
-    given = {"secret": SECRET, "event_types": ["*"], "form": "matrix"}
+    given = {"secret": ACCESS_TOKEN, "event_types": ["*"], "form": "matrix"}
     invalid(cast.ada.post("/webhooks", {**given, "url": f"https://m.example{path}"}), "url")
     made = ok(cast.ada.post("/webhooks", {**given, "url": f"https://m.example{ROOM}"}), 201)
     invalid(cast.ada.patch(f"/webhooks/{made['id']}", {"url": f"https://m.example{path}"}), "url")
+
+
+@cases(
+    "secret",
+    [f"{ACCESS_TOKEN}\n", f"syt {ACCESS_TOKEN}", f"syt_é{ACCESS_TOKEN}", f"{ACCESS_TOKEN}\x7f"],
+)
+def test_an_access_token_of_matrix_fits_a_header(cast, secret):
+    given = {"url": f"https://m.example{ROOM}", "event_types": ["*"]}
+    matrix = given | {"form": "matrix"}
+    invalid(cast.ada.post("/webhooks", {**matrix, "secret": secret}), "secret", "pattern")
+    made = ok(cast.ada.post("/webhooks", {**matrix, "secret": ACCESS_TOKEN}), 201)
+    rotation = f"/webhooks/{made['id']}?rotate_secret=true"
+    invalid(cast.ada.patch(rotation, {"secret": secret}), "secret", "pattern")
+    # Other secrets sign, and are in no header.
+    ok(cast.ada.post("/webhooks", {**given, "secret": secret}), 201)
 
 
 def test_the_address_of_a_chat_is_in_no_event(app, cast, subscribe):
