@@ -12,6 +12,9 @@ def secret_too_short(minimum: int) -> str:
 
 
 SECRET_NOT_A_TOKEN = "secret must be ASCII letters, digits and signs, without spaces."
+TOKEN_OF_ANOTHER_SERVER = (
+    "Another server would get the current access token, so this needs a new one."
+)
 NO_EVENT_TYPE = 'Send at least one event type. ["*"] means all.'
 
 

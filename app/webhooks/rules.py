@@ -68,6 +68,12 @@ def secret(value: str, form: WebhookForm) -> str:
     return value
 
 
+def is_same_server(one: str, other: str) -> bool:
+    """Whether two valid addresses have the same host and port."""
+    ends = {(split.hostname, split.port or 443) for split in map(urlsplit, (one, other))}
+    return len(ends) == 1
+
+
 def event_types(values: Sequence[str]) -> list[str]:
     """``*``, known types and prefixes such as ``ticket.*``, each once; raises InvalidField."""
     if not values:

@@ -124,6 +124,7 @@ def update_webhook(
 ) -> Webhook:
     """Change a webhook; ``rotate_secret`` replaces the secret for all later signatures.
 
+    Nobody sees a stored secret. Deliveries to Matrix carry it, so another server needs a new one.
     Raises NotFound, InvalidField, and Conflict ``invariant_violation`` for a rotation without a
     secret.
     """
@@ -138,7 +139,9 @@ def update_webhook(
         raise InvalidField("secret", "immutable", messages.SET_ROTATE_SECRET)
     form = WebhookForm(webhook.form)
     if "url" in fields:
-        rules.url(fields["url"], form)
+        moved = not rules.is_same_server(rules.url(fields["url"], form), webhook.url)
+        if form is WebhookForm.MATRIX and moved and secret is None:
+            raise InvalidField("secret", "missing", messages.TOKEN_OF_ANOTHER_SERVER)
     if "project_ids" in fields:
         fields["project_ids"] = listed_projects(fields["project_ids"], already=webhook.project_ids)
     if "event_types" in fields:

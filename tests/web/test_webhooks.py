@@ -314,3 +314,8 @@ def test_matrix_takes_an_access_token(ada, cast):
     assert changed.status_code == 303
     rotated = ok(cast.ada.get("/audit", query_string={"event_type": "webhook.secret_rotated"}))
     assert len(rotated["data"]) == 1
+    moved = {"url": url.replace("m.example", "n.example", 1), "event_types": "*"}
+    refused = ada.post(f"{path}/edit", **moved, secret="")
+    assert (refused.status_code, "needs a new one" in refused.text) == (422, True)
+    assert moved["url"] in refused.text
+    assert ada.post(f"{path}/edit", **moved, secret="syt_of_the_other_one").status_code == 303

@@ -303,6 +303,29 @@ def test_an_access_token_of_matrix_fits_a_header(cast, secret):
     ok(cast.ada.post("/webhooks", {**given, "secret": secret}), 201)
 
 
+@cases("host", ["evil.example", "m.example:8448", "m.example.evil.example"])
+def test_no_server_gets_the_access_token_of_another(app, cast, host):
+    given = {"url": f"https://m.example{ROOM}", "secret": ACCESS_TOKEN, "event_types": ["*"]}
+    made = ok(cast.ada.post("/webhooks", given | {"form": "matrix"}), 201)
+    path, moved = f"/webhooks/{made['id']}", f"https://{host}{ROOM}"
+    invalid(cast.ada.patch(path, {"url": moved}), "secret", "missing")
+    invalid(cast.ada.patch(path, {"url": moved, "secret": f"{ACCESS_TOKEN}2"}), "secret")
+    assert ok(cast.ada.get(path))["url"] == given["url"]
+    both = {"url": moved, "secret": f"{ACCESS_TOKEN}2"}
+    assert ok(cast.ada.patch(f"{path}?rotate_secret=true", both))["url"] == moved
+
+
+def test_another_room_of_the_server_gets_the_same_token(cast):
+    given = {"url": f"https://m.example{ROOM}", "secret": ACCESS_TOKEN, "event_types": ["*"]}
+    made = ok(cast.ada.post("/webhooks", given | {"form": "matrix"}), 201)
+    path = f"/webhooks/{made['id']}"
+    for url in (f"https://M.example:443{ROOM}", f"https://m.example{ROOM.replace('ops', 'dev')}"):
+        ok(cast.ada.patch(path, {"url": url}))
+    # Secrets that sign reach nobody.
+    signed = ok(cast.ada.post("/webhooks", given | {"url": "https://one.example"}), 201)
+    ok(cast.ada.patch(f"/webhooks/{signed['id']}", {"url": "https://two.example"}))
+
+
 def test_the_address_of_a_chat_is_in_no_event(app, cast, subscribe):
     secret_part = "T0/B0/nobodyKnowsThis"
     webhook = subscribe("*", url=f"https://hooks.slack.com/services/{secret_part}", form="slack")
