@@ -100,7 +100,7 @@ def log_in(
         verdict = _verify(name, password, attempt, settings)
         if verdict.failure is not None:
             break
-        entered = _enter(actor, name, verdict, code, attempt, peer, settings)
+        entered = _enter(actor, name, verdict, code or None, attempt, peer, settings)
         if entered is not None:
             return entered
     _record_failure(name, verdict)
@@ -237,7 +237,7 @@ def _open(
     if user is None or not user.is_active or user.password_hash != verdict.hash:
         return None
     has_second_factor = second_factor.is_enabled(user.id)
-    if has_second_factor and code and not second_factor.accepts(user, code):
+    if has_second_factor and code is not None and not second_factor.accepts(user, code):
         raise _refusal(CODE_INVALID)
     throttle.refund(attempt)
     if verdict.rehashed is not None:
@@ -245,7 +245,7 @@ def _open(
         session.execute(
             update(User).where(User.id == user.id).values(password_hash=verdict.rehashed)
         )
-    if has_second_factor and not code:
+    if has_second_factor and code is None:
         record(
             human_actor(user), "auth.totp.asked", Target("user", user.id), username=user.username
         )

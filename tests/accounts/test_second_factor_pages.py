@@ -27,8 +27,10 @@ class TestPages:
         assert "SameSite=Lax" in step
         assert "Max-Age=300" in step
         assert client.get("/tickets").status_code == 401
-        wrong = self.second_step(client, WRONG, next="/tickets")
-        assert (wrong.status_code, "incorrect" in wrong.text) == (422, True)
+        for code in (WRONG, "", " "):
+            wrong = self.second_step(client, code, next="/tickets")
+            assert (wrong.status_code, "Enter a code" in wrong.text) == (422, True)
+            assert "The code is incorrect" in wrong.text, code
         done = self.second_step(client, phone.code(), next="/tickets")
         assert (done.status_code, done.location) == (303, "/tickets")
         assert client.get("/tickets").status_code == 200
