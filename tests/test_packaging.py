@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from app.config import Settings
+from app.http import flask_app
 
 ROOT = Path(__file__).resolve().parent.parent
 DEPLOY = ROOT / "docs" / "deploy"
@@ -237,19 +238,35 @@ def test_no_guide_has_root_read_settings_as_a_script():
         assert not re.search(r"^\s*(set -a|\. /etc|source )", page.read_text(), re.M), page
 
 
+def token_addresses():
+    """Return an address of each kind whose token Docket keeps out of its own log."""
+    alternatives = flask_app._SEGMENT.pattern.removeprefix("^(").removesuffix(")([^/?]+)")
+    plain = alternatives.replace("/+", "/").replace("[a-z]+", "confirm").split("|")
+    addresses = [f"{start}a-token" for start in plain]
+    assert all(flask_app._SEGMENT.sub(r"\1", one) != one for one in addresses)
+    return addresses
+
+
 def test_the_proxies_keep_tokens_out_of_their_logs():
     nginx = (DEPLOY / "nginx.conf").read_text()
     assert nginx.count("{") == nginx.count("}")
     # In the server that redirects to HTTPS, and in the HTTPS server.
     redirecting = nginx[nginx.index("listen 80;") : nginx.index("listen 443")]
-    for place in (redirecting, nginx[nginx.index("location ~ ^/(mcp|feed|mail)/") :]):
+    for place in (redirecting, nginx[nginx.index("location ~ ") :]):
         assert "access_log off;" in place
         assert "error_log /dev/null" in place
     assert "X-Forwarded-For $proxy_add_x_forwarded_for" in nginx
     assert "X-Forwarded-Proto $scheme" in nginx
     caddy = (DEPLOY / "Caddyfile").read_text()
     assert caddy.count("{") == caddy.count("}")
-    assert re.search(r"request>uri regexp /\(mcp/bot\|feed\|mail/\[a-z\]\+\)/\[\^/\]\+", caddy)
+    (location,) = re.findall(r"location ~ (\S+)", nginx)
+    ((uri, replacement),) = re.findall(r"request>uri regexp (\S+) (\S+)", caddy)
+    assert len(token_addresses()) == 4
+    for address in token_addresses():
+        assert re.match(location, address), address
+        redacted = address.replace("a-token", "redacted")
+        assert re.sub(uri, replacement.replace("$", "\\"), f"{address}/x") == f"{redacted}/x"
+        assert f"`/{address.split('/')[1]}/`" in (ROOT / "docs" / "tls.md").read_text()
     # Caddy logs the headers of requests that it could not pass on, and hides only those it knows.
     assert "request>headers>X-Api-Key delete" in caddy
     for text in (nginx, caddy):
