@@ -29,10 +29,10 @@ from app.accounts.login import LoginStep
 from app.accounts.models import PasswordLink, User
 from app.accounts.password_links import IssuedLink, LinkOwner
 from app.accounts.sessions import OpenedSession
-from app.audit.service import Target, record, record_separately
+from app.audit.service import Target, record
 from app.config import Settings
 from app.core import text
-from app.core.actor import ANONYMOUS, Access, Actor, Peer, operation
+from app.core.actor import Access, Actor, Peer, operation
 from app.core.clock import now_ms
 from app.core.errors import Conflict, Forbidden, InvalidField, NotFound
 from app.core.logs import REDACTED
@@ -140,21 +140,19 @@ def request_reset(actor: Actor, *, email: str, peer: Peer, settings: Settings) -
 
 
 @operation(Access.PUBLIC)
-def link_owner(actor: Actor, *, token: str, peer: Peer, settings: Settings) -> LinkOwner:
-    """The person whose password this link sets; opens its own units of work.
+def link_owner(actor: Actor, *, token: str, settings: Settings) -> LinkOwner:
+    """The person whose password this link sets.
 
-    An unknown, used or expired link counts like a failed login from its address. Raises NotFound,
-    RateLimited, Forbidden ``password_login_off`` where only operators' links work.
+    A link that does not work counts for no address: nobody guesses 256 bits, but any web page can
+    have its visitors request one. Raises NotFound, Forbidden ``password_login_off`` where only
+    operators' links work.
     """
     if not settings.password_login and not token.startswith(password_links.OPERATORS):
         raise Forbidden("password_login_off")
-    attempt = throttle.reserve(settings.secret_key, peer.address, None)
     with reading():
         owner = password_links.owner_of(token)
     if owner is None:
-        record_separately(ANONYMOUS, "auth.password.failure", Target("user"))
         raise _no_such_link()
-    run_write(lambda: throttle.refund(attempt))
     return owner
 
 
@@ -169,9 +167,9 @@ def use_link(
     """Set the password and log in; the link and all sessions of that person end.
 
     A link does not replace a second factor: if one is on, its code is requested. Opens its own
-    units of work. Raises NotFound, RateLimited, PasswordTooShort, PasswordTooCommon, InvalidField.
+    units of work. Raises NotFound, PasswordTooShort, PasswordTooCommon, InvalidField.
     """
-    owner = link_owner(actor, token=token, peer=peer, settings=settings)
+    owner = link_owner(actor, token=token, settings=settings)
     passwords.check_new(password, owner.username, settings.app_name)
     hashed = passwords.hash_new(password, passwords.cost_of(settings))
 

@@ -14,7 +14,7 @@ from app.core.actor import Actor
 from app.core.errors import Conflict, InvalidField, NotFound
 from app.database.session import reading
 from app.http.current import current_request, current_settings
-from app.http.flask_app import SEGMENT_KEY
+from app.http.flask_app import FAILED, SEGMENT_KEY
 from app.mail import outbox
 from app.web.forms import Form, attempt, load_form, submit
 from app.web.guard import actor, peer, public, safe_next, write
@@ -187,9 +187,11 @@ def _token(fallback: str) -> str:
 
 
 def _ask(token: str, form: Form, status: int = 200) -> Response:
-    owner = invitations.link_owner(actor(), token=token, peer=peer(), settings=current_settings())
+    owner = invitations.link_owner(actor(), token=token, settings=current_settings())
     return page("accounts/choose.html", owner=owner, form=form, status=status)
 
 
 def _over() -> Response:
+    """The page for a link that does not work; counts as a failed credential."""
+    current_request().environ[FAILED] = True
     return page("accounts/link_over.html", status=404)

@@ -9,7 +9,8 @@ from app.accounts.sessions import OpenedSession
 from app.config import Settings
 from app.core.errors import Conflict, NotFound, RateLimited
 from app.database.session import reading
-from app.http.current import current_settings
+from app.http.current import current_request, current_settings
+from app.http.flask_app import FAILED
 from app.sign_on import flow, identities, logout, messages, service
 from app.sign_on.requests import ProviderFailure
 from app.sign_on.service import CallbackParams, LoginRedirect, SignOnRefused
@@ -67,6 +68,8 @@ def finish() -> Response:
     try:
         found, target = service.finish(actor(), callback=callback, peer=peer(), settings=settings)
     except SignOnRefused as refusal:
+        # Repeated failures get ever slower responses.
+        current_request().environ[FAILED] = True
         return _refused(refusal.message, "/")
     except RateLimited as error:
         minutes = -(-int(error.headers["Retry-After"]) // 60)

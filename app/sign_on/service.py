@@ -119,12 +119,15 @@ def finish(
     """Finish a login: returns a session or an account to link, and the target address.
 
     Opens its own units of work. Raises SignOnRefused, recorded and counted like a failed login of
-    the address, or RateLimited.
+    the address, or RateLimited. The answer to no login of this browser is neither recorded nor
+    counted: any web page can have its visitors request one.
     """
     require(Lane.LONG)
+    begun = _flow_of(callback)
     attempt = throttle.reserve(settings.secret_key, peer.address, None)
     try:
-        begun = _take_flow(callback)
+        if not run_write(lambda: use_once(f"state:{begun.state}", begun.ends_at)):
+            raise SignOnRefused("replayed", "begin")
         if begun.links is not None and begun.links != actor.user_id:
             raise SignOnRefused("state", "begin")
         person = _person(begun, callback, settings)
@@ -145,13 +148,11 @@ def finish(
     return opened, begun.target
 
 
-def _take_flow(callback: CallbackParams) -> SignOnFlow:
-    """The flow that this browser began and has not finished; it can be taken only once."""
+def _flow_of(callback: CallbackParams) -> SignOnFlow:
+    """The login that this browser began; raises SignOnRefused."""
     begun = flow.opened_flow(callback.cookie)
     if begun is None or not hmac.compare_digest(begun.state.encode(), callback.state.encode()):
         raise SignOnRefused("state", "begin")
-    if not run_write(lambda: use_once(f"state:{begun.state}", begun.ends_at)):
-        raise SignOnRefused("replayed", "begin")
     return begun
 
 
