@@ -27,7 +27,7 @@ _PATTERNS = (
     (("app_",), re.compile(r"app_[a-z2-7]{32}", re.IGNORECASE), REDACTED),
     (
         ("app_session", "app_login_step", "app_oidc"),
-        re.compile(r"(app_(?:session|login_step|oidc)=)[^;\s\"']+"),
+        re.compile(r"(app_(?:session|login_step|oidc[\w-]*)=)[^;\s\"']+"),
         rf"\g<1>{REDACTED}",
     ),
     (

@@ -21,7 +21,10 @@ from app.web.render import go, page
 
 pages = Blueprint("sign_on_pages", __name__)
 
+# Holds the account that a person may link. Each login has a cookie of its own, so several tabs can
+# log in at a time; the oldest goes, as a browser sends only so much.
 COOKIE = "app_oidc"
+MAX_LOGINS = 4
 LINKED = "/profile/sign-on"
 
 
@@ -49,8 +52,16 @@ def begin() -> Response:
 
 def _redirect(begun: LoginRedirect) -> Response:
     response = go(begun.address)
-    set_cookie(response, COOKIE, begun.cookie, flow.LIFETIME_MS // 1000)
+    # Browsers send the oldest cookie first.
+    earlier = [name for name in request.cookies if name.startswith(f"{COOKIE}_")]
+    for name in earlier[: 1 - MAX_LOGINS]:
+        set_cookie(response, name, "", 0)
+    set_cookie(response, _cookie_of(begun.state), begun.cookie, flow.LIFETIME_MS // 1000)
     return response
+
+
+def _cookie_of(state: str) -> str:
+    return f"{COOKIE}_{state[:16]}"
 
 
 @pages.get(service.CALLBACK)
@@ -58,9 +69,18 @@ def _redirect(begun: LoginRedirect) -> Response:
 def finish() -> Response:
     """Log in, or ask whether to link the account."""
     settings = _settings()
+    state = request.args.get("state", "")
+    cookie = _cookie_of(state)
+    response = _finish(state, request.cookies.get(cookie, ""), settings)
+    if cookie in request.cookies:
+        set_cookie(response, cookie, "", 0)
+    return response
+
+
+def _finish(state: str, cookie: str, settings: Settings) -> Response:
     callback = CallbackParams(
-        cookie=request.cookies.get(COOKIE, ""),
-        state=request.args.get("state", ""),
+        cookie=cookie,
+        state=state,
         code=request.args.get("code", ""),
         issuer=request.args.get("iss"),
         error=request.args.get("error", ""),
@@ -77,9 +97,7 @@ def finish() -> Response:
         response.headers.update(error.headers)
         return response
     if isinstance(found, OpenedSession):
-        response = enter(found, target)
-        set_cookie(response, COOKIE, "", 0)
-        return response
+        return enter(found, target)
     response = page("accounts/sign_on_link.html", name=found.name)
     set_cookie(response, COOKIE, flow.sealed(found), flow.LIFETIME_MS // 1000)
     return response
@@ -91,9 +109,7 @@ def _refused(message: str, target: str, status: int = 422) -> Response:
         return _show(refused=message, status=status)
     form = Form()
     form.refuse("", message)
-    response = show_login(form, target, status)
-    set_cookie(response, COOKIE, "", 0)
-    return response
+    return show_login(form, target, status)
 
 
 @pages.get(LINKED)

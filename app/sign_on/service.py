@@ -59,6 +59,7 @@ class LoginRedirect:
     """The address to which the browser is sent, and the cookie that it brings back."""
 
     address: str
+    state: str
     cookie: str
 
 
@@ -109,7 +110,7 @@ def _begin(begun: SignOnFlow, settings: Settings) -> LoginRedirect:
         )
     except ProviderFailure as error:
         raise SignOnRefused("provider", "provider") from error
-    return LoginRedirect(address, flow.sealed(begun))
+    return LoginRedirect(address, begun.state, flow.sealed(begun))
 
 
 @operation(Access.PUBLIC)

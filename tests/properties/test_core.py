@@ -130,6 +130,11 @@ def test_no_mcp_address_lets_its_token_through(segment):
     assert scrubbed == '"POST /mcp/bot/<redacted>/mcp HTTP/1.1" 404'
 
 
+@pytest.mark.parametrize("name", ["app_session", "app_login_step", "app_oidc", "app_oidc_xN-_4"])
+def test_no_cookie_lets_its_value_through(name):
+    assert logs.scrub(f"x; {name}=canary; y=z") == f"x; {name}=<redacted>; y=z"
+
+
 SECRETS = st.sampled_from(["password", "Token", "SECRET", "api_key", "Private_Key"])
 
 

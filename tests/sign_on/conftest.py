@@ -49,6 +49,11 @@ def finish(client, asked, provider, code, **changes):
     return client.get(f"{CALLBACK}?{query}")
 
 
+def cookie_of(asked):
+    """The name of the cookie that belongs to the browser's request to the provider."""
+    return f"app_oidc_{asked['state'][:16]}"
+
+
 def log_in(client, provider, path="/login/oidc", **claims):
     """Log in completely, as a browser does."""
     asked = begin(client, path)

@@ -14,6 +14,7 @@ from tests.accounts.helpers import API, at_once, events, new_human, only, try_lo
 from tests.sign_on.conftest import (
     CALLBACK,
     begin,
+    cookie_of,
     finish,
     identities,
     is_logged_in,
@@ -31,7 +32,7 @@ def test_a_person_with_the_same_confirmed_address_is_logged_in(app, provider, li
     answer = finish(client, asked, provider, provider.grant(asked))
     assert (answer.status_code, answer.location) == (303, "/tickets")
     assert client.get(f"{API}/auth/me").json["username"] == "ada"
-    assert client.get_cookie("app_oidc") is None
+    assert client.get_cookie(cookie_of(asked)) is None
     assert identities(app) == [(provider.issuer, "subject-1", "ada")]
     assert only(app, "auth.oidc.success").payload == {"username": "ada"}
     assert only(app, "user.identity_linked").payload == {"username": "ada"}
@@ -51,10 +52,10 @@ def test_the_account_is_known_by_its_subject_from_then_on(app, provider, linked,
 def test_the_cookie_of_a_login_is_for_this_browser_and_short(provider, client):
     answer = client.get("/login/oidc")
     (cookie,) = answer.headers.getlist("Set-Cookie")
-    assert cookie.startswith("app_oidc=")
+    assert cookie.startswith("app_oidc_")
     for attribute in ("HttpOnly", "SameSite=Lax", "Max-Age=600"):
         assert attribute in cookie
-    assert "state" not in client.get_cookie("app_oidc").value
+    assert "state" not in cookie
 
 
 def test_without_a_provider_there_is_no_such_page(app, admin, client):
@@ -176,10 +177,10 @@ def test_a_code_is_redeemed_once(app, provider, linked, client):
 
 def test_a_state_is_used_once(app, provider, linked, client):
     asked = begin(client)
-    cookie = client.get_cookie("app_oidc").value
+    cookie = client.get_cookie(cookie_of(asked)).value
     assert finish(client, asked, provider, provider.grant(asked)).status_code == 303
     client.delete_cookie("app_session")
-    client.set_cookie("app_oidc", cookie)
+    client.set_cookie(cookie_of(asked), cookie)
     assert finish(client, asked, provider, provider.grant(asked)).status_code == 422
     assert reasons(app) == ["replayed"]
 
@@ -353,6 +354,27 @@ def test_answers_to_no_login_of_this_browser_lock_nobody_out(app, provider, link
     assert len(events(app)) == recorded
     assert try_login(app.test_client(), "ada").status_code == 200
     assert log_in(client, provider).status_code == 303
+
+
+def test_two_tabs_log_in_at_a_time(provider, linked, client):
+    first, second = begin(client), begin(client, "/login/oidc?next=/tickets")
+    for asked, target in ((second, "/tickets"), (first, "/")):
+        answer = finish(client, asked, provider, provider.grant(asked))
+        assert (answer.status_code, answer.location) == (303, target)
+        assert client.get_cookie(cookie_of(asked)) is None
+    assert is_logged_in(client)
+
+
+def test_an_answer_to_another_login_ends_none(app, provider, linked, client):
+    asked, foreign = begin(client), begin(app.test_client())
+    assert finish(client, foreign, provider, provider.grant(foreign)).status_code == 422
+    assert finish(client, asked, provider, provider.grant(asked)).status_code == 303
+
+
+def test_a_browser_keeps_the_cookies_of_few_logins(provider, linked, client):
+    *gone, kept = [begin(client) for _ in range(5)]
+    assert [client.get_cookie(cookie_of(one)) is None for one in gone] == [True, *[False] * 3]
+    assert finish(client, kept, provider, provider.grant(kept)).status_code == 303
 
 
 def test_two_first_logins_at_once_make_one_identity(app, provider, linked):

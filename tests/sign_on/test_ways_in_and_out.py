@@ -10,6 +10,7 @@ from app.database.session import reading, session
 from tests.accounts.helpers import API, PASSWORD, error, new_human, only, write
 from tests.sign_on.conftest import (
     begin,
+    cookie_of,
     finish,
     identities,
     is_logged_in,
@@ -84,13 +85,14 @@ class TestLinking:
         grace.post(f"{API}/auth/login", json={"username": "grace", "password": PASSWORD})
         # Only ada can finish what she began: grace's session cannot.
         asked = begin(admin, "/profile/sign-on/begin")
-        grace.set_cookie("app_oidc", admin.get_cookie("app_oidc").value)
+        grace.set_cookie(cookie_of(asked), admin.get_cookie(cookie_of(asked)).value)
         assert finish(grace, asked, provider, provider.grant(asked)).status_code == 422
         log_in(admin, provider, "/profile/sign-on/begin")
         grace.set_cookie("app_oidc", admin.get_cookie("app_oidc").value)
         assert grace.post("/profile/sign-on").status_code == 409
         # The cookie of a login does not provide an account to link.
-        begin(grace, "/profile/sign-on/begin")
+        asked = begin(grace, "/profile/sign-on/begin")
+        grace.set_cookie("app_oidc", grace.get_cookie(cookie_of(asked)).value)
         assert grace.post("/profile/sign-on").status_code == 409
         assert identities(app) == []
 
