@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from sqlalchemy import select
+from sqlalchemy import exists, select
 
 from app.accounts import credentials, emails, messages, password_links
 from app.accounts.login import human_actor
-from app.accounts.models import User, UserType
+from app.accounts.models import ProviderIdentity, User, UserType
 from app.audit.service import Target, record
 from app.core.actor import SYSTEM, Access, Actor, operation
 from app.core.clock import DAY_MS, HOUR_MS, now_ms
@@ -105,6 +105,7 @@ def _prepare_reset(mail: Mail) -> bool:
     """Find the person with this address and make the link; False if nobody has it.
 
     The link belongs to the mail. Anybody can request it, so it must not end the person's links.
+    Whom only the provider logs in gets none, or would keep a way in once removed there.
     """
     if mail.user_id is not None:
         return True
@@ -120,14 +121,33 @@ def _prepare_reset(mail: Mail) -> bool:
         return False
     credentials.lock_exclusive(user.id)
     mail.user_id = user.id
+    if _needs_provider(user):
+        return True
     mail.token_hash = credentials.hashed(outbox.token_of(mail.id))
     record(SYSTEM, "user.updated", Target("user", user.id), password_link_issued=True)
     return True
 
 
+def _needs_provider(user: User) -> bool:
+    """Whether the person logs in at the provider and has no password."""
+    if user.password_hash is not None or not current_settings().oidc_issuer:
+        return False
+    return bool(session.scalar(select(exists().where(ProviderIdentity.user_id == user.id))))
+
+
 def _reset(mail: Mail) -> Letter | None:
     user, link, settings = person_of(mail), _password_link(mail), current_settings()
-    if user is None or user.email_confirmed_at is None or link is None:
+    if user is None or user.email_confirmed_at is None:
+        return None
+    if _needs_provider(user):
+        return Letter(
+            subject=messages.provider_subject(settings.app_name),
+            heading=messages.PROVIDER_HEADING,
+            paragraphs=(messages.provider_text(user.username),),
+            button=(messages.PROVIDER_BUTTON, f"{settings.base_url}/login"),
+            reason=messages.RESET_REASON,
+        )
+    if link is None:
         return None
     return Letter(
         subject=messages.reset_subject(settings.app_name),

@@ -130,6 +130,24 @@ def reset_text(username: str) -> str:
 RESET_REASON = "If you didn't request this, ignore this email."
 
 
+# Mails: a password that is requested by whom the provider logs in
+def provider_subject(app_name: str) -> str:
+    return f"How to log in to {app_name}"
+
+
+PROVIDER_HEADING = "Log in with single sign-on"
+
+
+def provider_text(username: str) -> str:
+    return (
+        f"A new password was requested for {username}. This account has no password: on the login "
+        "page, select “Continue with single sign-on”."
+    )
+
+
+PROVIDER_BUTTON = "Log in"
+
+
 def invitation_subject(app_name: str) -> str:
     return f"Your invitation to {app_name}"
 

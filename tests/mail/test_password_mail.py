@@ -1,15 +1,19 @@
 """Password links by mail: for forgotten passwords, and for invitations."""
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import insert, select, update
 
-from app.accounts.models import LoginBucket
+from app.accounts.models import LoginBucket, ProviderIdentity, User
 from app.core.clock import DAY_MS
+from app.core.ids import new_id
 from app.database.session import reading, session
 from app.mail.models import Mail
+from tests.accounts.conftest import setting
 from tests.accounts.helpers import API, events, logged_in, new_human, try_login, write
 from tests.mail.test_confirming import is_confirmed, link_in
 from tests.mail.test_outbox import mails, make_due, states
+
+__all__ = ["setting"]
 
 HTML = {"Accept": "text/html"}
 USERS = f"{API}/users"
@@ -114,6 +118,38 @@ def test_nobody_learns_whose_address_it_is(app, posting, admin, mailbox, grace, 
     # Mails to unknown and unconfirmed addresses are dropped.
     assert [one["To"] for one in mailbox.received] == ["grace@example.org"]
     assert len(mails(app)) == before + 1
+
+
+def test_whom_only_the_provider_logs_in_gets_no_link(
+    app, posting, admin, mailbox, grace, deliver, setting
+):
+    """Removed at the provider, they would have a way in of their own."""
+    write(app, update(User).where(User.username == "grace").values(password_hash=None))
+    identity = {"id": new_id(), "user_id": grace["id"], "issuer": "https://login.example"}
+    identity |= {"subject": "1", "name": "Grace", "created_at": 1}
+    write(app, insert(ProviderIdentity).values(identity))
+    setting("oidc_issuer", "https://login.example")
+    recorded = len(events(app))
+    asked, others = ask(app, "grace@example.org"), ask(app, "nobody@example.org")
+    assert (asked.status_code, asked.text) == (200, others.text)
+    deliver()
+    assert [one["To"] for one in mailbox.received] == ["grace@example.org"]
+    assert "/password/" not in mailbox.text()
+    assert "Continue with single sign-on" in mailbox.text()
+    assert len(events(app)) == recorded
+    # The link of an operator works, and so does one that is requested once there is a password.
+    result = app.test_cli_runner().invoke(args=["users", "link", "grace"])
+    assert use(app.test_client(), "/password/" + result.output.split("/")[-1].strip()).location
+    ask(app, "grace@example.org")
+    deliver()
+    assert use(app.test_client(), password_link(mailbox), f"{NEW} too").location == "/"
+
+
+def test_without_a_provider_a_link_is_the_way_in(app, posting, admin, mailbox, grace, deliver):
+    write(app, update(User).where(User.username == "grace").values(password_hash=None))
+    ask(app, "grace@example.org")
+    deliver()
+    assert use(app.test_client(), password_link(mailbox)).location == "/"
 
 
 def test_a_deactivated_person_gets_none(app, posting, admin, mailbox, grace, deliver):
