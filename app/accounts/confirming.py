@@ -11,6 +11,10 @@ from app.core.errors import CurrentPasswordInvalid
 from app.database.session import reading, run_write, session
 
 
+def has_password(actor: Actor) -> bool:
+    return session.scalar(select(User.password_hash).where(User.id == actor.id)) is not None
+
+
 def confirm_password(
     actor: Actor, current_password: str, peer: Peer, settings: Settings
 ) -> str | None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from flask import Blueprint, Response, g, request
 
-from app.accounts import invitations, passkeys, second_factor, users
+from app.accounts import invitations, passkeys, second_factor, user_refs, users
 from app.accounts.login import LoginStep
 from app.accounts.pages import enter
 from app.accounts.password_links import IssuedLink
@@ -105,6 +105,7 @@ def _show(
             statuses = invitations.link_statuses(actor(), shown)
             with_factor = second_factor.enabled_among(shown)
             with_passkeys = passkeys.owners_among(shown)
+            logins = user_refs.linked_logins(shown)
     except InvalidField:
         # The cursor is invalid: start at the first page.
         return go(PEOPLE)
@@ -113,6 +114,7 @@ def _show(
         people=[{**user, "status": statuses[user["id"]]} for user in listed.data],
         with_factor=with_factor,
         with_passkeys=with_passkeys,
+        logins=logins,
         here=f"{PEOPLE}?cursor={cursor}" if cursor else "",
         next_cursor=listed.next_cursor,
         form=form,
@@ -134,6 +136,7 @@ def link_of(issued: IssuedLink) -> dict[str, Any]:
     is_shown = issued.mailed_to is None and current_settings().password_login
     with reading():
         has_passkeys = passkeys.usable_at(current_settings(), issued.user.id) is not None
+        has_logins = bool(user_refs.linked_logins([issued.user.id]))
     g.shows_secret = is_shown
     return {
         "mailed_to": issued.mailed_to,
@@ -141,6 +144,7 @@ def link_of(issued: IssuedLink) -> dict[str, Any]:
         "username": issued.user.username,
         "is_invitation": issued.user.password_hash is None,
         "has_passkeys": has_passkeys,
+        "has_logins": has_logins and bool(current_settings().oidc_issuer),
         "address": f"{current_settings().base_url}/password/{issued.token}" if is_shown else "",
         "ends_at": issued.expires_at,
     }

@@ -170,6 +170,13 @@ class PasswordAndCodeBody(CurrentPasswordBody):
     code = Text(required=True, metadata=CODE)
 
 
+class ConfirmationBody(StrictSchema):
+    """The current password and a code, of people who have them."""
+
+    current_password = Text(metadata=like("correct horse battery", "The current password."))
+    code = Text(metadata=CODE)
+
+
 class UserCreate(CreateSchema):
     """A new human."""
 

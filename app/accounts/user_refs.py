@@ -32,6 +32,19 @@ def can_log_in() -> ColumnElement[bool]:
     return or_(User.password_hash.is_not(None), has_identity)
 
 
+def linked_logins(user_ids: Iterable[str]) -> dict[str, list[str]]:
+    """The names of the accounts at the provider that log these people in, by the id of a person."""
+    found: dict[str, list[str]] = {}
+    rows = session.execute(
+        select(ProviderIdentity.user_id, ProviderIdentity.name)
+        .where(ProviderIdentity.user_id.in_(list(user_ids)))
+        .order_by(ProviderIdentity.id)
+    )
+    for row in rows:
+        found.setdefault(row.user_id, []).append(row.name)
+    return found
+
+
 def active_human(user_id: str, field: str) -> User:
     """The active human that a request names in ``field``; raises InvalidField."""
     user = find(user_id)

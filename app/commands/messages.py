@@ -332,7 +332,7 @@ FIX_ISSUER = "Fix OIDC_ISSUER, or make the provider reachable from here."
 SINGLE_SIGN_ON = "single sign-on"
 
 
-def passkeys_removed(count: int, noun: str, username: str) -> str:
+def removed_of(count: int, noun: str, username: str) -> str:
     return f"Removed {count} {noun} of {username}."
 
 
@@ -340,6 +340,13 @@ def passkeys_stay(username: str) -> str:
     return (
         f"Passkeys of {username} still log in. "
         f"'flask users remove-passkeys {username}' removes them."
+    )
+
+
+def logins_stay(username: str) -> str:
+    return (
+        f"Linked logins of {username} still log in. "
+        f"'flask users remove-logins {username}' removes them."
     )
 
 

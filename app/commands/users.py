@@ -23,6 +23,7 @@ from app.core.actor import SYSTEM
 from app.core.clock import iso, now_ms
 from app.database.session import reading, run_write, session
 from app.http.current import current_settings
+from app.sign_on import identities
 
 PASSWORD = click.option(
     "--password",
@@ -100,8 +101,11 @@ def reset_password(username: str, password: str) -> None:
     user_id = _human_id(username)
     with reading():
         has_passkeys = passkeys.usable_at(current_settings(), user_id) is not None
+        has_logins = bool(identities.list_of(SYSTEM, user_id))
     if has_passkeys:
         click.echo(messages.passkeys_stay(username))
+    if has_logins and current_settings().oidc_issuer:
+        click.echo(messages.logins_stay(username))
 
 
 @users.command("set-email")
@@ -163,7 +167,33 @@ def remove_passkeys(username: str, passkey_id: str | None) -> None:
     if passkey_id is not None:
         run_write(lambda: passkeys.remove_of(SYSTEM, user_id, passkey_id))
     count = 1 if passkey_id else run_write(lambda: passkeys.remove_all_of(SYSTEM, user_id))
-    click.echo(messages.passkeys_removed(count, text.pluralize(count, "passkeys"), username))
+    click.echo(messages.removed_of(count, text.pluralize(count, "passkeys"), username))
+
+
+@users.command("logins")
+@click.argument("username")
+@JSON_LINES
+def list_logins(username: str, as_json: bool) -> None:
+    """List the logins at the identity provider that are linked to a person."""
+    user_id = _human_id(username)
+    with reading():
+        linked = identities.list_of(SYSTEM, user_id)
+    for one in linked:
+        created_at = iso(one.created_at)
+        shown = {"id": one.id, "name": one.name, "issuer": one.issuer, "created_at": created_at}
+        line = f"{one.id} {created_at} {one.issuer} {one.name}"
+        click.echo(json.dumps(shown) if as_json else line)
+
+
+@users.command("remove-logins")
+@click.argument("username")
+@click.argument("login_id", required=False)
+def remove_logins(username: str, login_id: str | None) -> None:
+    """Remove all linked logins of a person, or one."""
+    user_id = _human_id(username)
+    count = run_write(lambda: identities.remove_of(SYSTEM, user_id, login_id))
+    noun = f"linked {text.pluralize(count, 'logins')}"
+    click.echo(messages.removed_of(count, noun, username))
 
 
 @users.command("deactivate")

@@ -4,17 +4,19 @@ from collections.abc import Sequence
 
 from sqlalchemy import delete, select
 
-from app.accounts import credentials, sessions
+from app.accounts import credentials, second_factor, sessions, user_refs
+from app.accounts.confirming import confirm_password, confirm_unchanged, has_password
 from app.accounts.models import ProviderIdentity, User, UserSession
 from app.audit.service import Target, record
 from app.config import Settings
 from app.core import ids
-from app.core.actor import Access, Actor, operation
+from app.core.actor import Access, Actor, Peer, operation
 from app.core.errors import Conflict, NotFound
 from app.core.ids import as_uuid
 from app.database.locks import Lock, acquire
-from app.database.session import session
+from app.database.session import reading, run_write, session
 from app.sign_on import flow, messages
+from app.sign_on.flow import Candidate
 
 MAX_IDENTITIES = 10
 
@@ -44,29 +46,71 @@ def add(actor: Actor, user_id: str, issuer: str, subject: str, name: str) -> Pro
 
 
 @operation(Access.HUMAN)
-def link(actor: Actor, *, candidate: str) -> None:
-    """Link the account that the person logged in to at the provider.
+def candidate_of(actor: Actor, token: str) -> Candidate:
+    """The account that the person logged in to at the provider, to link it.
 
-    Raises Conflict ``invariant_violation`` if it is already linked, or the login is too old.
+    Raises Conflict ``invariant_violation`` if the login is too old or another person's.
     """
-    found = flow.opened_candidate(candidate)
+    found = flow.opened_candidate(token)
     if found is None or found.user_id != actor.user_id:
         raise Conflict("invariant_violation", messages.NOT_STARTED_HERE)
-    credentials.lock_exclusive(actor.id)
-    acquire(Lock.IDENTITIES)
-    if find(found.issuer, found.subject) is not None:
-        raise Conflict("invariant_violation", messages.ALREADY_LINKED)
-    if len(list_own(actor)) >= MAX_IDENTITIES:
-        raise Conflict("invariant_violation", messages.REMOVE_A_LOGIN_FIRST)
-    add(actor, actor.id, found.issuer, found.subject, found.name)
+    return found
+
+
+@operation(Access.HUMAN)
+def link(
+    actor: Actor,
+    *,
+    candidate: str,
+    current_password: str = "",
+    code: str = "",
+    peer: Peer,
+    settings: Settings,
+) -> None:
+    """Link the account of a candidate.
+
+    It will log in without them, so it takes the password and the code of people who have these.
+    Opens its own units of work. Raises RateLimited, CurrentPasswordInvalid, InvalidField, Conflict
+    ``invariant_violation`` if it is already linked, or the login is too old.
+    """
+    found = candidate_of(actor, candidate)
+    stored = None
+    with reading():
+        needs_password = has_password(actor)
+    if needs_password:
+        stored = confirm_password(actor, current_password, peer, settings)
+        second_factor.confirm_code(actor, stored, code, peer, settings)
+
+    def work() -> None:
+        credentials.lock_exclusive(actor.id)
+        sessions.confirm(actor)
+        confirm_unchanged(actor, stored)
+        acquire(Lock.IDENTITIES)
+        if find(found.issuer, found.subject) is not None:
+            raise Conflict("invariant_violation", messages.ALREADY_LINKED)
+        if len(_of(actor.id)) >= MAX_IDENTITIES:
+            raise Conflict("invariant_violation", messages.REMOVE_A_LOGIN_FIRST)
+        add(actor, actor.id, found.issuer, found.subject, found.name)
+
+    run_write(work)
 
 
 @operation(Access.HUMAN)
 def list_own(actor: Actor) -> Sequence[ProviderIdentity]:
     """The accounts that log the person in, oldest first."""
+    return _of(actor.id)
+
+
+@operation(Access.HUMAN)
+def list_of(actor: Actor, user_id: str) -> Sequence[ProviderIdentity]:
+    """The accounts that log anyone in, oldest first; raises NotFound."""
+    return _of(user_refs.find_human(user_id).id)
+
+
+def _of(user_id: str) -> Sequence[ProviderIdentity]:
     statement = (
         select(ProviderIdentity)
-        .where(ProviderIdentity.user_id == actor.id)
+        .where(ProviderIdentity.user_id == user_id)
         .order_by(ProviderIdentity.id)
     )
     return session.scalars(statement).all()
@@ -80,18 +124,42 @@ def unlink(actor: Actor, identity_id: str, *, settings: Settings) -> None:
     """
     identifier = as_uuid(identity_id)
     credentials.lock_exclusive(actor.id)
-    own = {one.id: one for one in list_own(actor)}
+    own = {one.id: one for one in _of(actor.id)}
     identity = own.get(identifier or "")
     if identity is None:
         raise NotFound("identity", identity_id)
     user = session.get_one(User, actor.id)
     if len(own) == 1 and (user.password_hash is None or not settings.password_login):
         raise Conflict("invariant_violation", messages.ONLY_WAY_TO_LOG_IN)
+    for _ in range(_remove(actor, user, identity)):
+        sessions.record_logout(actor)
+
+
+@operation(Access.HUMAN)
+def remove_of(actor: Actor, /, user_id: str, identity_id: str | None = None) -> int:
+    """Remove one account of another person, or all of them; returns their number.
+
+    Their sessions end. Raises NotFound (bots too), Conflict ``invariant_violation`` for one's own.
+    """
+    user = user_refs.find_human(user_id)
+    if user.id == actor.user_id:
+        raise Conflict("invariant_violation", messages.REMOVE_OWN_LOGINS_IN_PROFILE)
+    credentials.lock_exclusive(user.id)
+    chosen = [one for one in _of(user.id) if identity_id in (None, one.id)]
+    if identity_id is not None and not chosen:
+        raise NotFound("identity", identity_id)
+    for identity in chosen:
+        _remove(actor, user, identity)
+    return len(chosen)
+
+
+def _remove(actor: Actor, user: User, identity: ProviderIdentity) -> int:
+    """Remove an account, and end its sessions except the current one; returns their number."""
     of_it = delete(UserSession).where(
         UserSession.identity_id == identity.id, UserSession.id != actor.session_id
     )
-    for _ in session.scalars(of_it.returning(UserSession.id)).all():
-        sessions.record_logout(actor)
+    ended = session.scalars(of_it.returning(UserSession.id)).all()
     session.delete(identity)
     session.flush()
-    record(actor, "user.identity_unlinked", Target("user", actor.id), username=actor.username)
+    record(actor, "user.identity_unlinked", Target("user", user.id), username=user.username)
+    return len(ended)

@@ -20,6 +20,7 @@ def try_again_in(minutes: int) -> str:
 # Logins that are linked to an account
 ALREADY_LINKED = "This login is already linked to an account."
 REMOVE_A_LOGIN_FIRST = "Remove a linked login first."
+REMOVE_OWN_LOGINS_IN_PROFILE = "Remove your own linked logins in your profile."
 ONLY_WAY_TO_LOG_IN = "This is your only way to log in."
 
 # Why the provider cannot be used

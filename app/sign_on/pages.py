@@ -4,10 +4,13 @@ from typing import Any
 
 from flask import Blueprint, Response, jsonify, request
 
+from app.accounts import second_factor
+from app.accounts.confirming import has_password
 from app.accounts.pages import enter, set_cookie, show_login
+from app.accounts.schemas import ConfirmationBody
 from app.accounts.sessions import OpenedSession
 from app.config import Settings
-from app.core.errors import Conflict, NotFound, RateLimited
+from app.core.errors import Conflict, DomainError, NotFound, RateLimited
 from app.database.session import reading
 from app.http.current import current_request, current_settings
 from app.http.flask_app import FAILED
@@ -15,7 +18,7 @@ from app.sign_on import flow, identities, logout, messages, service
 from app.sign_on.requests import ProviderFailure
 from app.sign_on.service import CallbackParams, LoginRedirect, SignOnRefused
 from app.sign_on.tokens import TokenRefused
-from app.web.forms import Form
+from app.web.forms import Form, explain, load_form
 from app.web.guard import actor, peer, public, safe_next, write
 from app.web.render import go, page
 
@@ -98,9 +101,24 @@ def _finish(state: str, cookie: str, settings: Settings) -> Response:
         return response
     if isinstance(found, OpenedSession):
         return enter(found, target)
-    response = page("accounts/sign_on_link.html", name=found.name)
+    response = _ask(found.name, Form())
     set_cookie(response, COOKIE, flow.sealed(found), flow.LIFETIME_MS // 1000)
     return response
+
+
+def _ask(name: str, form: Form, status: int = 200) -> Response:
+    """Ask whether to link the account of this name."""
+    with reading():
+        asks_password = has_password(actor())
+        asks_code = second_factor.is_enabled(actor().id)
+    return page(
+        "accounts/sign_on_link.html",
+        name=name,
+        form=form,
+        asks_password=asks_password,
+        asks_code=asks_code,
+        status=status,
+    )
 
 
 def _refused(message: str, target: str, status: int = 422) -> Response:
@@ -140,12 +158,19 @@ def begin_linking() -> Response:
 @pages.post(LINKED)
 def link() -> Response:
     """Link the account that the callback showed."""
-    _settings()
-    candidate = request.cookies.get(COOKIE, "")
+    settings = _settings()
+    cookie = request.cookies.get(COOKIE, "")
+    form = load_form(ConfirmationBody)
+    name = ""
     try:
-        write(lambda person: identities.link(person, candidate=candidate))
+        name = identities.candidate_of(actor(), cookie).name
+        identities.link(actor(), candidate=cookie, **form.data, peer=peer(), settings=settings)
     except Conflict as error:
         return _show(error.message, 409)
+    except DomainError as error:
+        if not explain(form, error):
+            raise
+        return _ask(name, form, 422)
     response = go(LINKED)
     set_cookie(response, COOKIE, "", 0)
     return response
@@ -159,6 +184,12 @@ def unlink(identity_id: str) -> Response:
     except Conflict as error:
         return _show(error.message, 409)
     return go(LINKED)
+
+
+@pages.post("/people/<user_id>/linked-logins/remove")
+def unlink_all_of(user_id: str) -> Response:
+    write(lambda person: identities.remove_of(person, user_id))
+    return go(safe_next(request.form.get("back", "/people")))
 
 
 @pages.post("/auth/oidc/backchannel-logout")

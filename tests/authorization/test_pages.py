@@ -130,6 +130,7 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
     "administered": (("own", "missing"), """
         integrations_pages.show integrations_pages.change integrations_pages.ask_to_delete
         integrations_pages.delete sign_on_pages.unlink
+        sign_on_pages.unlink_all_of
         people_pages.set_active people_pages.issue_link people_pages.reset_second_factor
         feeds_pages.revoke passkey_pages.show passkey_pages.rename passkey_pages.remove
         audit_pages.bot_page audit_pages.change_settings

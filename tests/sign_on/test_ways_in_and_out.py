@@ -1,13 +1,24 @@
 """Disabled passwords, accounts that people link, and logout by the provider."""
 
+import json
 import time
 
 import pytest
 from sqlalchemy import func, select, update
 
-from app.accounts.models import UsedToken, UserSession
+from app.accounts.models import UsedToken, User, UserSession
 from app.database.session import reading, session
-from tests.accounts.helpers import API, PASSWORD, error, new_human, only, write
+from tests.accounts.helpers import (
+    API,
+    PASSWORD,
+    error,
+    events,
+    logged_in,
+    new_human,
+    only,
+    write,
+)
+from tests.accounts.test_passkey_pages import turn_on_codes
 from tests.sign_on.conftest import (
     begin,
     cookie_of,
@@ -17,6 +28,11 @@ from tests.sign_on.conftest import (
     log_in,
 )
 from tests.support.cases import cases
+
+
+def confirm(client, password=PASSWORD, code=""):
+    """Confirm on the page that asks whether to link a login."""
+    return client.post("/profile/sign-on", data={"current_password": password, "code": code})
 
 
 class TestPasswordLoginOff:
@@ -74,7 +90,7 @@ class TestLinking:
         answer = log_in(admin, provider, "/profile/sign-on/begin", email_verified=False)
         assert (answer.status_code, "Ada Lovelace" in answer.text) == (200, True)
         assert identities(app) == []
-        assert admin.post("/profile/sign-on").location == "/profile/sign-on"
+        assert confirm(admin).location == "/profile/sign-on"
         assert "Ada Lovelace" in admin.get("/profile/sign-on").text
         assert log_in(client, provider, email_verified=False).status_code == 303
         assert client.get(f"{API}/auth/me").json["username"] == "ada"
@@ -89,11 +105,11 @@ class TestLinking:
         assert finish(grace, asked, provider, provider.grant(asked)).status_code == 422
         log_in(admin, provider, "/profile/sign-on/begin")
         grace.set_cookie("app_oidc", admin.get_cookie("app_oidc").value)
-        assert grace.post("/profile/sign-on").status_code == 409
+        assert confirm(grace).status_code == 409
         # The cookie of a login does not provide an account to link.
         asked = begin(grace, "/profile/sign-on/begin")
         grace.set_cookie("app_oidc", grace.get_cookie(cookie_of(asked)).value)
-        assert grace.post("/profile/sign-on").status_code == 409
+        assert confirm(grace).status_code == 409
         assert identities(app) == []
 
     def test_an_account_logs_one_person_in(self, app, provider, admin, linked):
@@ -102,7 +118,41 @@ class TestLinking:
         grace = app.test_client()
         grace.post(f"{API}/auth/login", json={"username": "grace", "password": PASSWORD})
         assert log_in(grace, provider, "/profile/sign-on/begin").status_code == 200
-        assert grace.post("/profile/sign-on").status_code == 409
+        assert confirm(grace).status_code == 409
+
+    def test_it_takes_the_password_as_a_session_could_be_stolen(self, app, provider, admin):
+        page = log_in(admin, provider, "/profile/sign-on/begin").text
+        assert 'name="current_password"' in page
+        assert 'name="code"' not in page
+        for password, said in (("", "incorrect"), (f"{PASSWORD} no", "incorrect")):
+            refused = confirm(admin, password)
+            assert (refused.status_code, said in refused.text) == (422, True)
+            assert "Link this login?" in refused.text
+            assert "<strong>Ada Lovelace</strong>" in refused.text
+        assert len(events(app, "auth.password.failure")) == 2
+        assert identities(app) == []
+        for _ in range(3):
+            assert confirm(admin, "wrong").status_code == 422
+        # Wrong ones count like failed logins.
+        assert confirm(admin).status_code == 429
+        assert identities(app) == []
+
+    def test_it_takes_a_code_where_two_factor_authentication_is_on(self, app, provider, admin):
+        recovery_code, *_ = turn_on_codes(admin)
+        page = log_in(admin, provider, "/profile/sign-on/begin").text
+        assert 'name="code"' in page
+        for code in ("", "x"):
+            assert confirm(admin, code=code).status_code == 422
+        assert identities(app) == []
+        assert confirm(admin, code=recovery_code).status_code == 303
+
+    def test_whoever_has_no_password_links_another(self, app, provider, linked, client):
+        assert log_in(client, provider).status_code == 303
+        write(app, update(User).values(password_hash=None))
+        page = log_in(client, provider, "/profile/sign-on/begin", sub="subject-2").text
+        assert 'name="current_password"' not in page
+        assert client.post("/profile/sign-on").status_code == 303
+        assert len(identities(app)) == 2
 
     def test_it_is_removed_with_its_sessions(self, app, provider, admin, linked, client, setting):
         assert log_in(client, provider).status_code == 303
@@ -117,6 +167,64 @@ class TestLinking:
         assert is_logged_in(admin)
         assert admin.post(f"/profile/sign-on/{path}").status_code == 404
         assert only(app, "user.identity_unlinked").payload == {"username": "ada"}
+
+
+class TestOthers:
+    """Teammates and operators see a person's linked logins, and remove them."""
+
+    @pytest.fixture
+    def two(self, app, provider, admin, linked):
+        """Link two logins to ada; return a teammate's browser and one that each logged in."""
+        new_human(admin, "grace")
+        browsers = [app.test_client() for _ in range(2)]
+        for number, browser in enumerate(browsers):
+            name = f"Login {number}"
+            assert log_in(browser, provider, sub=name, name=name).status_code == 303
+        return logged_in(app, "grace"), *browsers
+
+    def test_a_teammate_removes_all(self, app, admin, two):
+        grace, *browsers = two
+        assert "Linked logins: Login 0, Login 1" in grace.get("/people").text
+        ada = admin.get(f"{API}/auth/me").json["id"]
+        path = f"/people/{ada}/linked-logins/remove"
+        assert path in grace.get("/people").text
+        assert path not in admin.get("/people").text
+        refused = admin.post(path)
+        assert (refused.status_code, "in your profile" in refused.text) == (409, True)
+        assert len(identities(app)) == 2
+        assert "linked logins still log in" in grace.post(f"/people/{ada}/link").text
+        back = {"back": "/people?cursor=x"}
+        assert grace.post(path, data=back).location == "/people?cursor=x"
+        assert identities(app) == []
+        assert [is_logged_in(one) for one in (admin, *browsers)] == [True, False, False]
+        assert "Linked logins" not in grace.get("/people").text
+        # Nobody but grace did anything.
+        by = {(one.actor_user_id, one.target_id) for one in events(app, "user.identity_unlinked")}
+        assert by == {(grace.get(f"{API}/auth/me").json["id"], ada)}
+        assert events(app, "auth.logout") == []
+
+    def test_an_operator_removes_one_or_all(self, app, two):
+        def flask(*args):
+            result = app.test_cli_runner().invoke(args=["users", *args])
+            return result.exit_code, result.output
+
+        listed = flask("logins", "ada")[1].splitlines()
+        assert [line.partition(" http://")[2].partition(" ")[2] for line in listed] == [
+            "Login 0",
+            "Login 1",
+        ]
+        shown = json.loads(flask("logins", "ada", "--json")[1].splitlines()[0])
+        assert (shown["id"], shown["name"]) == (listed[0].split()[0], "Login 0")
+        stay = "Linked logins of ada still log in. 'flask users remove-logins ada' removes them.\n"
+        assert flask("reset-password", "ada", "--password", PASSWORD)[1].endswith(stay)
+        assert flask("remove-logins", "ada", shown["id"]) == (0, "Removed 1 linked login of ada.\n")
+        assert flask("remove-logins", "ada", shown["id"])[0] == 1
+        assert [name for _, name, _ in identities(app)] == ["Login 1"]
+        assert flask("remove-logins", "ada") == (0, "Removed 1 linked login of ada.\n")
+        assert flask("remove-logins", "ada") == (0, "Removed 0 linked logins of ada.\n")
+        assert flask("logins", "ada") == (0, "")
+        assert {one.actor_kind for one in events(app, "user.identity_unlinked")} == {"system"}
+        assert stay not in flask("reset-password", "ada", "--password", PASSWORD)[1]
 
 
 class TestLogoutByTheProvider:
