@@ -103,10 +103,7 @@ class _Receiving:
         change = self._found_or_added(news)
         known = set(change.ticket_ids)
         room = MAX_TICKETS - len(known)
-        added = [row.id for row in named if row.id not in known][:room]
-        change.ticket_ids = [*change.ticket_ids, *added]
-        session.flush()
-        self._show(change, frozenset(added))
+        self._show(change, [row.id for row in named if row.id not in known][:room])
         if news.merges:
             self._move(change, news, named)
 
@@ -155,15 +152,19 @@ class _Receiving:
                 allowed.append(row)
         return allowed
 
-    def _show(self, change: CodeChange, added: frozenset[str]) -> None:
-        """Update the links of a change; links that people removed stay removed."""
+    def _show(self, change: CodeChange, new: Sequence[str] = ()) -> None:
+        """Update the links of a change and link it to new tickets; removed links stay removed.
+
+        A ticket without room for a link stays new, so that it is linked when there is room.
+        """
         checks = self._checks_of(change)
-        for row in self._live(Ticket.id.in_(change.ticket_ids)) if change.ticket_ids else ():
+        shown = [*change.ticket_ids, *new]
+        for row in self._live(Ticket.id.in_(shown)) if shown else ():
             done = links.keep_link(
                 self._actor,
                 row.id,
                 external_id=change.external_id,
-                is_new=row.id in added,
+                is_new=row.id in new,
                 url=change.url,
                 title=change.title,
                 kind=change.kind,
@@ -173,6 +174,9 @@ class _Receiving:
             )
             if done:
                 self._done[done] += 1
+            if row.id in new and done != "not linked":
+                change.ticket_ids = [*change.ticket_ids, row.id]
+        session.flush()
 
     def _move(self, change: CodeChange, news: ChangeNews, named: Iterable[AnyRow]) -> None:
         """Move each ticket that a merge fixes, once, into the state of its project's setting."""
@@ -226,7 +230,7 @@ class _Receiving:
             CodeChange.external_id.startswith(prefix, autoescape=True),
         )
         for change in session.scalars(heads.order_by(CodeChange.id).limit(MAX_TICKETS)).all():
-            self._show(change, frozenset())
+            self._show(change)
 
     def _checks_of(self, change: CodeChange) -> str | None:
         """Failing if any check fails, else pending if any is, else passing; None without checks."""

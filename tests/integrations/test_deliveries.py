@@ -146,6 +146,22 @@ def test_commits_leave_room_for_pull_requests(cast):
     assert at.deliver(pull_request("github", 1, body="OPEN-1")) == "1 linked"
 
 
+def test_a_pull_request_that_met_a_full_ticket_is_linked_once_there_is_room(cast):
+    at = Connected(cast)
+    for number in range(50):
+        address = {"url": f"https://example.org/{number}"}
+        link = ok(cast.ada.post("/tickets/OPEN-1/links", address), 201)
+    assert at.deliver(pull_request("github", 1, body="OPEN-1")) == "1 not linked"
+    ok(cast.ada.delete(f"/tickets/OPEN-1/links/{link['id']}"), 204)
+    edited = pull_request("github", 2, body="OPEN-1", action="edited")
+    assert at.deliver(edited) == "1 linked"
+    assert [link["title"] for link in at.links()].count("Mend the lamp") == 1
+    # One that a person removes stays away.
+    ok(cast.ada.delete(f"/tickets/OPEN-1/links/{at.links()[-1]['id']}"), 204)
+    again = pull_request("github", 3, body="OPEN-1", action="edited")
+    assert at.deliver(again) == "Nothing to do"
+
+
 def test_a_move_that_needs_a_person_is_left_to_one(cast):
     ok(cast.ada.patch(f"/projects/{cast.open_project}", {"sign_off": True}))
     at = Connected(cast)
