@@ -25,6 +25,7 @@ NOTHING_TO_DO = "Nothing to do"
 WITHOUT_HTTPS = "without an https address"
 MOVED = "moved"
 NOT_MOVED = "not moved"
+ALREADY_DONE = "already done"
 
 # Commands
 NO_DELIVERIES = "no deliveries"

@@ -22,8 +22,9 @@ from app.integrations import github, gitlab, messages
 from app.integrations.models import CodeChange, CodeCheck, CodeDelivery, Forge, Integration
 from app.integrations.payloads import ChangeNews, CheckNews, News, Payload
 from app.integrations.ticket_references import MAX_TICKETS, fixed_tickets, named_tickets
-from app.projects.models import Project
-from app.tickets import links, service
+from app.projects.loaders import states_of_move
+from app.projects.models import Project, StateCategory
+from app.tickets import links, loaders, service
 from app.tickets.models import LinkChecks, LinkKind, Ticket
 
 # The most checks of one commit.
@@ -179,7 +180,10 @@ class _Receiving:
         session.flush()
 
     def _move(self, change: CodeChange, news: ChangeNews, named: Iterable[AnyRow]) -> None:
-        """Move each ticket that a merge fixes, once, into the state of its project's setting."""
+        """Move each ticket that a merge fixes, once, into the state of its project's setting.
+
+        A done ticket never leaves done.
+        """
         fixed = fixed_tickets(news.texts)
         for row in named:
             state_id = self._integration.on_merge.get(row.project_id)
@@ -188,7 +192,12 @@ class _Receiving:
                 continue
             try:
                 with savepoint():
-                    service.transition_ticket(self._actor, row.id, state_id=state_id)
+                    ticket = loaders.writable(self._actor, row.id)
+                    before, after = states_of_move(row.project_id, ticket.state_id, state_id)
+                    if _leaves_done(before, after):
+                        self._done[messages.ALREADY_DONE] += 1
+                        continue
+                    service.transition_ticket(self._actor, ticket, state_id=state_id)
             except DomainError:
                 self._done[messages.NOT_MOVED] += 1
                 continue
@@ -243,6 +252,11 @@ class _Receiving:
             )
         ).all()
         return next((word for word in _WORST_FIRST if word in found), None)
+
+
+def _leaves_done(before: AnyRow | None, after: AnyRow) -> bool:
+    done = StateCategory.DONE
+    return before is not None and before.category == done and after.category != done
 
 
 _RANKS = {LinkChecks.PENDING: 0, LinkChecks.PASSING: 1, LinkChecks.FAILING: 2}

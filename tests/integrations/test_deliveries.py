@@ -1,5 +1,7 @@
 """Deliveries from code hosts become links, states, checks and moves."""
 
+import json
+
 import pytest
 
 from tests.integrations.deliveries import (
@@ -10,7 +12,7 @@ from tests.integrations.deliveries import (
     pull_request,
     push,
 )
-from tests.support.story import events, make_ticket, ok, refused
+from tests.support.story import events, make_ticket, ok, refused, state_ids
 
 WORDS = ("title", "kind", "state", "checks", "author")
 
@@ -168,6 +170,41 @@ def test_a_move_that_needs_a_person_is_left_to_one(cast):
     merged = pull_request("github", 1, body="fixes OPEN-1", action="closed", state="merged")
     assert at.deliver(merged) == "1 linked, 1 not moved"
     assert at.state() == "Backlog"
+
+
+@pytest.mark.parametrize("forge", FORGES)
+def test_no_delivery_moves_a_done_ticket_out_of_done(cast, forge):
+    """Work waits for sign-off in the review state; a second merge leaves what was signed off."""
+    at = Connected(cast, forge)
+    states = state_ids(cast.ada, cast.open_project)
+    review = [{"project_id": cast.open_project, "state_id": states[-2]}]
+    ok(cast.ada.patch(f"/integrations/{at.integration['id']}", {"on_merge": review}))
+    merge = {"body": "fixes OPEN-1", "action": "closed", "state": "merged"}
+    assert at.deliver(pull_request(forge, 1, **merge)) == "1 linked, 1 moved"
+    assert at.state() == "In review"
+    ok(cast.ada.post("/tickets/OPEN-1/transition", {"state_id": states[-1]}))
+    event, second = json.loads(json.dumps(pull_request(forge, 2, **merge)).replace("/5", "/6"))
+    second.get("pull_request", second.get("object_attributes")).update(number=6, iid=6)
+    assert at.deliver((event, second)) == "1 linked, 1 already done"
+    for action, state in (("opened", "open"), ("reopened", "open"), ("closed", "closed")):
+        at.deliver(pull_request(forge, 3, body="fixes OPEN-1", action=action, state=state))
+    at.deliver(push(forge, "open-1-again", "fixes OPEN-1"))
+    at.deliver(checked(forge, 4, "failure"))
+    assert at.state() == "Done"
+
+
+def test_a_merge_moves_a_done_ticket_to_another_done_state(cast):
+    at = Connected(cast)
+    released = {"name": "Released", "category": "done"}
+    path = f"/projects/{cast.open_project}/workflow-states"
+    state = ok(cast.ada.post(path, released), 201)["id"]
+    moves = [{"project_id": cast.open_project, "state_id": state}]
+    ok(cast.ada.patch(f"/integrations/{at.integration['id']}", {"on_merge": moves}))
+    done = state_ids(cast.ada, cast.open_project)[-2]
+    ok(cast.ada.post("/tickets/OPEN-1/transition", {"state_id": done}))
+    merged = pull_request("github", 1, body="fixes OPEN-1", action="closed", state="merged")
+    assert at.deliver(merged) == "1 linked, 1 moved"
+    assert at.state() == "Released"
 
 
 def test_the_bot_has_the_fences_of_any_bot(cast, app):
