@@ -6,7 +6,7 @@ apart from the tickets. An older delivery only adds the tickets that it names.
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -25,6 +25,7 @@ from app.integrations.ticket_references import MAX_TICKETS, fixed_tickets, named
 from app.projects.loaders import states_of_move
 from app.projects.models import Project, StateCategory
 from app.tickets import links, loaders, service
+from app.tickets.links import KeptLink
 from app.tickets.models import LinkChecks, LinkKind, Ticket
 
 # The most checks of one commit.
@@ -55,11 +56,11 @@ def receive(
     if session.scalar(known) is not None:
         return messages.RECEIVED_BEFORE
     work = _Receiving(actor, integration)
-    for news in READERS[Forge(integration.forge)](event, Payload(content)):
-        if isinstance(news, CheckNews):
-            work.check(news)
-        else:
-            work.change(news)
+    news = list(READERS[Forge(integration.forge)](event, Payload(content)))
+    work.changes([one for one in news if isinstance(one, ChangeNews)])
+    for one in news:
+        if isinstance(one, CheckNews):
+            work.check(one)
     identifier = ids.new_id()
     session.add(
         CodeDelivery(
@@ -90,30 +91,48 @@ class _Receiving:
             or messages.NOTHING_TO_DO
         )
 
-    def change(self, news: ChangeNews) -> None:
-        """Store the newest state of a pull request, branch or commit; link the tickets it names."""
-        named = self._within_limit(self._seen(named_tickets(news.texts, news.branch)))
-        if not named and news.kind is not LinkKind.PULL_REQUEST:
-            return
+    def changes(self, news: Sequence[ChangeNews]) -> None:
+        """Store the newest state of pull requests, branches, commits; link the tickets they name.
+
+        One delivery has up to a hundred of them. So each question to the database is about all.
+        """
+        names = [frozenset(named_tickets(one.texts, one.branch)) for one in news]
+        seen = self._seen(frozenset().union(*names))
+        external_ids = [self._external_id(one) for one in news]
+        known = select(CodeChange).where(CodeChange.external_id.in_(external_ids))
+        found = {change.external_id: change for change in session.scalars(known)}
+        added: dict[CodeChange, list[str]] = {}
+        merges = []
+        for one, its_names in zip(news, names, strict=True):
+            named = self._within_limit(row for row in seen if row.display_id in its_names)
+            if self._is_kept(one, is_naming=bool(named)):
+                change = self._found_or_added(one, found)
+                new = added.setdefault(change, [])
+                linked = {*change.ticket_ids, *new}
+                fresh = [row.id for row in named if row.id not in linked]
+                new.extend(fresh[: MAX_TICKETS - len(linked)])
+                if one.merges:
+                    merges.append((change, one, named))
+        self._show(added)
+        for change, one, named in merges:
+            self._move(change, one, named)
+
+    def _is_kept(self, news: ChangeNews, *, is_naming: bool) -> bool:
+        """Whether to store this: it names a ticket or may later, and has a valid address."""
+        if not is_naming and news.kind is not LinkKind.PULL_REQUEST:
+            return False
         try:
             links.checked_url(news.url)
         except InvalidField:
-            if named:
+            if is_naming:
                 self._done[messages.WITHOUT_HTTPS] += 1
-            return
-        change = self._found_or_added(news)
-        known = set(change.ticket_ids)
-        room = MAX_TICKETS - len(known)
-        self._show(change, [row.id for row in named if row.id not in known][:room])
-        if news.merges:
-            self._move(change, news, named)
+            return False
+        return True
 
-    def _found_or_added(self, news: ChangeNews) -> CodeChange:
-        external_id = f"{self._integration.id}/{news.key}"
-        statement = select(CodeChange).where(CodeChange.external_id == external_id)
-        change = session.scalars(statement).first()
-        if change is None:
-            change = CodeChange(
+    def _found_or_added(self, news: ChangeNews, found: dict[str, CodeChange]) -> CodeChange:
+        external_id = self._external_id(news)
+        if external_id not in found:
+            found[external_id] = CodeChange(
                 id=ids.new_id(),
                 connection_id=self._integration.id,
                 external_id=external_id,
@@ -122,7 +141,8 @@ class _Receiving:
                 ticket_ids=[],
                 moved_ticket_ids=[],
             )
-            session.add(change)
+            session.add(found[external_id])
+        change = found[external_id]
         change.updated_at = now_ms()
         if news.version > change.version:
             change.version = news.version
@@ -130,7 +150,10 @@ class _Receiving:
             change.state, change.head = news.state and news.state.value, news.head
         return change
 
-    def _seen(self, names: Sequence[str]) -> Sequence[AnyRow]:
+    def _external_id(self, news: ChangeNews) -> str:
+        return f"{self._integration.id}/{news.key}"
+
+    def _seen(self, names: Collection[str]) -> Sequence[AnyRow]:
         """The live tickets with these display ids that the bot may change, ordered by id."""
         return self._live(Ticket.display_id.in_(names)) if names else []
 
@@ -153,30 +176,44 @@ class _Receiving:
                 allowed.append(row)
         return allowed
 
-    def _show(self, change: CodeChange, new: Sequence[str] = ()) -> None:
-        """Update the links of a change and link it to new tickets; removed links stay removed.
+    def _show(self, changes: Mapping[CodeChange, Sequence[str]]) -> None:
+        """Update the links of changes and link them to new tickets; removed links stay removed.
 
         A ticket without room for a link stays new, so that it is linked when there is room.
         """
-        checks = self._checks_of(change)
-        shown = [*change.ticket_ids, *new]
-        for row in self._live(Ticket.id.in_(shown)) if shown else ():
-            done = links.keep_link(
-                self._actor,
-                row.id,
-                external_id=change.external_id,
-                is_new=row.id in new,
-                url=change.url,
-                title=change.title,
-                kind=change.kind,
-                state=change.state,
-                checks=checks,
-                author=change.author,
-            )
-            if done:
-                self._done[done] += 1
-            if row.id in new and done != "not linked":
-                change.ticket_ids = [*change.ticket_ids, row.id]
+        session.flush()
+        shown = [(change, {*change.ticket_ids, *new}) for change, new in changes.items()]
+        ticket_ids = {ticket_id for _, some in shown for ticket_id in some}
+        checks = self._checks_of(changes)
+        live = [row.id for row in self._live(Ticket.id.in_(ticket_ids))] if ticket_ids else []
+        done = links.keep_links(
+            self._actor,
+            [
+                KeptLink(
+                    ticket_id=ticket_id,
+                    external_id=change.external_id,
+                    is_new=ticket_id in changes[change],
+                    url=change.url,
+                    title=change.title,
+                    kind=change.kind,
+                    state=change.state,
+                    checks=checks.get(_commit_of(change)),
+                    author=change.author,
+                )
+                for change, some in shown
+                for ticket_id in live
+                if ticket_id in some
+            ],
+        )
+        self._done.update(outcome for _, outcome in done)
+        missing = {
+            (link.external_id, link.ticket_id)
+            for link, outcome in done
+            if outcome in ("not linked", "left out")
+        }
+        for change, new in changes.items():
+            there = [one for one in new if (change.external_id, one) not in missing]
+            change.ticket_ids = [*change.ticket_ids, *there]
         session.flush()
 
     def _move(self, change: CodeChange, news: ChangeNews, named: Iterable[AnyRow]) -> None:
@@ -238,20 +275,25 @@ class _Receiving:
             CodeChange.head == news.commit,
             CodeChange.external_id.startswith(prefix, autoescape=True),
         )
-        for change in session.scalars(heads.order_by(CodeChange.id).limit(MAX_TICKETS)).all():
-            self._show(change)
+        changes = session.scalars(heads.order_by(CodeChange.id).limit(MAX_TICKETS)).all()
+        self._show(dict.fromkeys(changes, ()))
 
-    def _checks_of(self, change: CodeChange) -> str | None:
-        """Failing if any check fails, else pending if any is, else passing; None without checks."""
-        if change.head is None:
-            return None
-        _, repository, _ = change.external_id.split("/", 2)
-        found = session.scalars(
-            select(CodeCheck.checks).filter_by(
-                connection_id=self._integration.id, commit=f"{repository}/{change.head}"
-            )
-        ).all()
-        return next((word for word in _WORST_FIRST if word in found), None)
+    def _checks_of(self, changes: Iterable[CodeChange]) -> dict[str, str]:
+        """By commit: failing if any check fails, else pending if any is, else passing."""
+        statement = select(CodeCheck.commit, CodeCheck.checks).where(
+            CodeCheck.connection_id == self._integration.id,
+            CodeCheck.commit.in_({_commit_of(one) for one in changes}),
+        )
+        found = {tuple(row) for row in session.execute(statement)}
+        return {
+            commit: next(word for word in _WORST_FIRST if (commit, word) in found)
+            for commit, _ in found
+        }
+
+
+def _commit_of(change: CodeChange) -> str:
+    _, repository, _ = change.external_id.split("/", 2)
+    return f"{repository}/{change.head}"
 
 
 def _leaves_done(before: AnyRow | None, after: AnyRow) -> bool:

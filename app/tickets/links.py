@@ -1,10 +1,12 @@
 """Links: other places of the work on a ticket, such as its pull requests."""
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from sqlalchemy import bindparam, func, select
+from sqlalchemy import bindparam, func, or_, select
 
 from app.audit.service import record
 from app.core import code_addresses, ids, text
@@ -26,6 +28,8 @@ from app.tickets.models import ExternalLink, LinkKind, Ticket
 MAX_LINKS = 50
 # Links to branches and commits leave room for pull requests.
 MAX_PUSH_LINKS = 30
+# The most links that ``keep_links`` changes at once, to limit how long other writers wait.
+MAX_KEPT_LINKS = 200
 LINK_CHANGED = "ticket.link_changed"
 URL_LENGTH = 2048
 _KINDS = {CodeKind.PULL_REQUEST: LinkKind.PULL_REQUEST, CodeKind.COMMIT: LinkKind.COMMIT}
@@ -161,6 +165,14 @@ def insert(actor: Actor, ticket: Ticket, **values: Any) -> ExternalLink:
     if _count(ticket.id) >= MAX_LINKS:
         message = messages.ticket_full_of_links(MAX_LINKS)
         raise Conflict("invariant_violation", message)
+    link = _add(actor, ticket, **values)
+    session.flush()
+    discussed(ticket.id, link.created_at)
+    _record(actor, "ticket.link_added", ticket, link)
+    return link
+
+
+def _add(actor: Actor, ticket: Ticket, **values: Any) -> ExternalLink:
     identifier = ids.new_id()
     moment = ids.created_ms(identifier)
     link = ExternalLink(
@@ -172,53 +184,120 @@ def insert(actor: Actor, ticket: Ticket, **values: Any) -> ExternalLink:
         **{name: str(value) for name, value in values.items() if value is not None},
     )
     session.add(link)
-    session.flush()
-    discussed(ticket.id, moment)
-    _record(actor, "ticket.link_added", ticket, link)
     return link
 
 
-@operation(Access.WRITE)
-def keep_link(
-    actor: Actor,
-    /,
-    ticket_id: str,
-    *,
-    external_id: str,
-    is_new: bool,
-    url: str,
-    title: str,
-    kind: str,
-    **fields: str | None,
-) -> Literal["linked", "updated", "not linked"] | None:
-    """Update the link that an integration identifies by ``external_id``; returns what was done.
+@dataclass(frozen=True, slots=True)
+class KeptLink:
+    """A link of a ticket that an integration keeps up to date, and identifies by its own id."""
 
-    A missing link is added only if ``is_new`` and below the limit. A link that someone added by its
-    address is taken over.
+    ticket_id: str
+    external_id: str
+    # Whether to add the link if the ticket does not have it.
+    is_new: bool
+    url: str
+    title: str
+    kind: str
+    state: str | None
+    checks: str | None
+    author: str | None
+
+    @property
+    def values(self) -> dict[str, str | None]:
+        names = ("title", "kind", "state", "checks", "author")
+        return {name: getattr(self, name) for name in names}
+
+
+KeptOutcome = Literal["linked", "updated", "not linked", "left out"]
+
+
+@operation(Access.WRITE)
+def keep_links(actor: Actor, wanted: Sequence[KeptLink]) -> list[tuple[KeptLink, KeptOutcome]]:
+    """Add and update the links that an integration keeps; returns what was done to which.
+
+    A link that someone added by its address is taken over. A link is ``not linked`` if its ticket
+    has no room, and ``left out`` beyond ``MAX_KEPT_LINKS``.
     """
-    ticket = loaders.writable(actor, ticket_id)
-    own = select(ExternalLink).where(
-        ExternalLink.ticket_id == ticket.id, ExternalLink.external_id == external_id
-    )
-    link = session.scalars(own).first() or find(ticket.id, url)
-    if link is None:
-        if not is_new:
-            return None
-        if _count(ticket.id) >= (MAX_LINKS if kind == LinkKind.PULL_REQUEST else MAX_PUSH_LINKS):
-            return "not linked"
-        insert(actor, ticket, external_id=external_id, url=url, title=title, kind=kind, **fields)
-        return "linked"
-    values: dict[str, Any] = {"title": title, "kind": kind, **fields}
-    if link.url == url or find(ticket.id, url) is None:
-        values["url"] = url
-    link.external_id = external_id
-    changed = apply_changes(link, values)
+    present = _Present(wanted)
+    different = [one for one in wanted if present.differs_from(one)]
+    due, rest = different[:MAX_KEPT_LINKS], different[MAX_KEPT_LINKS:]
+    outcomes: list[tuple[KeptLink, KeptOutcome]] = []
+    events: list[tuple[str, Ticket, dict[str, Any]]] = []
+    added_at: dict[str, int] = {}
+    tickets = {
+        ticket_id: loaders.writable(actor, ticket_id)
+        for ticket_id in sorted({one.ticket_id for one in due})
+    }
+    # The links may have changed before the tickets were locked.
+    present = _Present(due)
+    for one in due:
+        ticket, link = tickets[one.ticket_id], present.find(one)
+        if link is not None:
+            link.external_id = one.external_id
+            changed = apply_changes(link, present.values(one, link))
+            if changed:
+                payload = {"link_id": link.id, "url": link.url, "changes": changed}
+                events.append((LINK_CHANGED, ticket, payload))
+                outcomes.append((one, "updated"))
+        elif one.is_new and present.has_room(one):
+            link = _add(actor, ticket, external_id=one.external_id, url=one.url, **one.values)
+            present.add(link)
+            added_at[ticket.id] = link.created_at
+            events.append(("ticket.link_added", ticket, _payload(link)))
+            outcomes.append((one, "linked"))
+        elif one.is_new:
+            outcomes.append((one, "not linked"))
     session.flush()
-    if not changed:
-        return None
-    target = loaders.target(ticket)
-    record(actor, LINK_CHANGED, target, link_id=link.id, url=link.url, changes=changed)
-    return "updated"
+    for ticket_id, moment in added_at.items():
+        discussed(ticket_id, moment)
+    for event_type, ticket, payload in events:
+        record(actor, event_type, loaders.target(ticket), **payload)
+    return [*outcomes, *((one, "left out") for one in rest)]
+
+
+class _Present:
+    """The links that tickets have of those that an integration keeps."""
+
+    def __init__(self, wanted: Sequence[KeptLink]) -> None:
+        self._by_external_id: dict[tuple[str, str | None], ExternalLink] = {}
+        self._by_url: dict[tuple[str, str], ExternalLink] = {}
+        self._counts: Counter[str] = Counter()
+        of_tickets = ExternalLink.ticket_id.in_({one.ticket_id for one in wanted})
+        kept = or_(
+            ExternalLink.external_id.in_({one.external_id for one in wanted}),
+            ExternalLink.url.in_({one.url for one in wanted}),
+        )
+        links = select(ExternalLink).where(of_tickets, kept)
+        for link in session.scalars(links.execution_options(populate_existing=True)):
+            self.add(link)
+        counts = select(ExternalLink.ticket_id, func.count()).where(of_tickets)
+        for ticket_id, count in session.execute(counts.group_by(ExternalLink.ticket_id)):
+            self._counts[ticket_id] = count
+
+    def add(self, link: ExternalLink) -> None:
+        self._by_external_id[link.ticket_id, link.external_id] = link
+        self._by_url[link.ticket_id, link.url] = link
+        self._counts[link.ticket_id] += 1
+
+    def has_room(self, one: KeptLink) -> bool:
+        is_pull_request = one.kind == LinkKind.PULL_REQUEST
+        return self._counts[one.ticket_id] < (MAX_LINKS if is_pull_request else MAX_PUSH_LINKS)
+
+    def find(self, one: KeptLink) -> ExternalLink | None:
+        own = self._by_external_id.get((one.ticket_id, one.external_id))
+        return own or self._by_url.get((one.ticket_id, one.url))
+
+    def values(self, one: KeptLink, link: ExternalLink) -> dict[str, Any]:
+        """The values that the link should have; its address stays if another link has the new."""
+        is_free = self._by_url.get((one.ticket_id, one.url), link) is link
+        return {**one.values, "url": one.url if is_free else link.url}
+
+    def differs_from(self, one: KeptLink) -> bool:
+        link = self.find(one)
+        if link is None:
+            return one.is_new
+        values = {**self.values(one, link), "external_id": one.external_id}
+        return any(getattr(link, name) != value for name, value in values.items())
 
 
 def _count(ticket_id: str) -> int:
@@ -241,12 +320,8 @@ def remove_link(actor: Actor, reference: str, link_id: str) -> None:
 
 
 def _record(actor: Actor, event_type: str, ticket: Ticket, link: ExternalLink) -> None:
-    record(
-        actor,
-        event_type,
-        loaders.target(ticket),
-        link_id=link.id,
-        url=link.url,
-        title=link.title,
-        kind=link.kind,
-    )
+    record(actor, event_type, loaders.target(ticket), **_payload(link))
+
+
+def _payload(link: ExternalLink) -> dict[str, Any]:
+    return {"link_id": link.id, "url": link.url, "title": link.title, "kind": link.kind}
