@@ -13,6 +13,9 @@ def secret_too_short(minimum: int) -> str:
     return f"secret must be at least {minimum} bytes."
 
 
+SECRET_NOT_PRINTABLE = (
+    "secret cannot begin or end with a space or contain control characters. Remove them."
+)
 USE_ANOTHER_NAME = "Use another name."
 PROJECT_TWICE = "on_merge can name each project of the integration once."
 OTHER_PROJECT = "on_merge names a project that the integration does not have."

@@ -190,6 +190,9 @@ def _secret(given: str | None) -> str:
     if len(given.encode()) < MIN_SECRET_BYTES:
         message = messages.secret_too_short(MIN_SECRET_BYTES)
         raise InvalidField("secret", "too_short", message)
+    # GitLab sends the secret in a header, which cannot hold this. Others would have pasted it so.
+    if not given.isprintable() or given != given.strip():
+        raise InvalidField("secret", "pattern", messages.SECRET_NOT_PRINTABLE)
     return given
 
 

@@ -45,7 +45,8 @@ def _of_gitlab(secret: bytes, headers: Headers, body: bytes) -> bool:
     """Check GitLab's signature if there is one, otherwise the secret itself in a header."""
     signatures = headers.get("webhook-signature")
     if signatures is None:
-        presented = headers.get("X-Gitlab-Token", "").encode()
+        # WSGI decodes headers as Latin-1 (PEP 3333); the secret was sent as UTF-8.
+        presented = headers.get("X-Gitlab-Token", "").encode("latin-1")
         # Compare hashes, as comparing unequal lengths would leak the length.
         return hmac.compare_digest(_hashed(presented), _hashed(secret))
     identifier, sent_at = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")

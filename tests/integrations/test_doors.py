@@ -102,6 +102,17 @@ def test_the_signature_of_gitlab(cast):
     ok(at.post(body, standard(body, "", key=key)))
 
 
+def test_a_token_of_gitlab_may_have_any_letters(cast):
+    at = Connected(cast, "gitlab")
+    secret = "schl\u00fcssel-\u043a\u043b\u044e\u0447-1"
+    ok(cast.ada.post(f"/integrations/{at.integration['id']}/secret", {"secret": secret}))
+    # A WSGI server passes the bytes of a header as Latin-1.
+    sent = secret.encode().decode("latin-1")
+    headers = {"X-Gitlab-Event": "Push Hook", "X-Gitlab-Token": sent}
+    assert at.post(b"{}", headers | {"X-Gitlab-Token": sent[:-1]}).status_code == 404
+    ok(at.post(b"{}", headers))
+
+
 def test_a_repetition_does_nothing(at):
     assert at.deliver(NEWS) == "1 linked"
     assert at.deliver(NEWS) == "Received before"

@@ -63,6 +63,8 @@ def test_projects_and_moves_can_change(cast, app):
 def test_unfit_integrations(cast):
     invalid(made(cast, project_ids=[]), "project_ids", "blank")
     invalid(made(cast, secret="short"), "secret", "too_short")
+    for wrong in (f" {SECRET}", f"{SECRET} ", f"{SECRET}\n", f"a\tb{SECRET}", "\u00a0" * 16):
+        invalid(made(cast, secret=wrong), "secret", "pattern")
     invalid(made(cast, name=" "), "name", "blank")
     malformed(made(cast, forge="svn"), ["body", "forge"], "invalid_value")
     state = state_ids(cast.ada, cast.open_project)[0]
@@ -80,6 +82,7 @@ def test_unfit_integrations(cast):
     path = f"/integrations/{ok(made(cast), 201)['id']}"
     invalid(cast.ada.patch(path, {"forge": "gitlab"}), "forge", "immutable")
     invalid(cast.ada.patch(path, {"project_ids": []}), "project_ids", "blank")
+    invalid(cast.ada.post(f"{path}/secret", {"secret": f"{SECRET} "}), "secret", "pattern")
     refused(cast.smith.get("/integrations"), 403, "auth.forbidden", reason="humans_only")
 
 
