@@ -5,6 +5,7 @@ from typing import Any
 
 from app.activity import messages
 from app.audit.models import AuditEvent
+from app.core.text import without_bidi_controls
 from app.tickets.pages import feed
 from app.tickets.stream_queries import names_of
 
@@ -76,4 +77,4 @@ def sentence(event: Mapping[str, Any], names: Mapping[str, str], ticket: str = "
         return messages.PASSWORD_LINK_CREATED
     if payload.get("email_confirmed"):
         return messages.EMAIL_CONFIRMED
-    return messages.SENTENCES[event_type].format_map(values)
+    return without_bidi_controls(messages.SENTENCES[event_type].format_map(values))

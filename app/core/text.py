@@ -14,6 +14,9 @@ NAME_LENGTH = 200
 BODY_LENGTH = 65_536
 DESCRIPTION_LENGTH = 16_384
 
+# Embeddings, overrides and isolates, for a class of characters: they reorder what follows them.
+BIDI_CONTROLS = "\u202a-\u202e\u2066-\u2069"
+_BIDI_CONTROL = re.compile(f"[{BIDI_CONTROLS}]")
 _SMALL_INT = re.compile(r"[0-9]{1,9}")
 COLOR_PATTERN = re.compile(r"#[0-9A-Fa-f]{6}")
 
@@ -84,6 +87,11 @@ def changes(before: dict[str, Any], after: dict[str, Any]) -> dict[str, dict[str
 def normalize_newlines(value: str) -> str:
     """The text with LF as its only line break; HTML reads CRLF and CR as line breaks too."""
     return value.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def without_bidi_controls(value: str) -> str:
+    """The text, which then cannot reorder the rest of the line that it is put into."""
+    return _BIDI_CONTROL.sub("", value)
 
 
 def unique(values: Iterable[str]) -> list[str]:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
-from app.core.text import BODY_LENGTH, NAME_LENGTH
+from app.core.text import BODY_LENGTH, NAME_LENGTH, without_bidi_controls
 from app.tickets.models import LinkChecks, LinkKind, LinkState
 
 NUMBER_LIMIT = 2**53
@@ -95,7 +95,8 @@ class Payload:
         for path in paths:
             value = self._at(path)
             cut = value[: NAME_LENGTH * 2].strip() if isinstance(value, str) else ""
-            line = _UNSEEN.sub(" ", cut.partition("\n")[0]).strip()[:NAME_LENGTH].strip()
+            seen = _UNSEEN.sub(" ", without_bidi_controls(cut.partition("\n")[0]))
+            line = seen.strip()[:NAME_LENGTH].strip()
             if line:
                 return line
         return ""

@@ -14,13 +14,12 @@ from flask import current_app
 
 from app.config import Settings
 from app.core.ids import created_ms
+from app.core.text import BIDI_CONTROLS
 from app.mail.models import Mail, MailKind
 
 SUBJECT_LENGTH = 200
 # Control characters and lone surrogates, which a mail must not contain.
-_CONTROL = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)
+_CONTROL = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029{BIDI_CONTROLS}\ud800-\udfff]")
 # Do not fold long addresses: folding would encode them.
 _WHOLE = frozenset({"message-id", "in-reply-to", "references", "list-unsubscribe"})
 

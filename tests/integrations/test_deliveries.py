@@ -207,6 +207,14 @@ def test_a_merge_moves_a_done_ticket_to_another_done_state(cast):
     assert at.state() == "Released"
 
 
+def test_what_strangers_write_reorders_no_line(cast):
+    at = Connected(cast)
+    event, payload = pull_request("github", 1, title="\u202eOPEN-1 \u2067Mend it\u2069")
+    payload["pull_request"]["user"]["login"] = "gr\u202dace"
+    assert at.deliver((event, payload)) == "1 linked"
+    assert shown(at.links()[0])[0::4] == ("OPEN-1 Mend it", "grace")
+
+
 def test_the_bot_has_the_fences_of_any_bot(cast, app):
     at = Connected(cast)
     bot = f"/bots/{at.integration['bot_user_id']}"

@@ -7,6 +7,7 @@ the ticket itself it does not.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from app.core.text import without_bidi_controls
 from app.tickets.fields import UPDATED
 from app.tickets.models import Priority
 from app.tickets.pages import messages
@@ -29,7 +30,7 @@ def sentence(
     """
     kind, payload = event["event_type"], event["payload"]
     if kind in messages.HAPPENED:
-        return messages.happened(kind, payload, ticket)
+        return without_bidi_controls(messages.happened(kind, payload, ticket))
     match kind:
         case "ticket.updated":
             words = ", ".join(_changed(payload["changes"], names, ticket))
@@ -45,7 +46,7 @@ def sentence(
             words = _relation(kind, payload, ticket_id, ticket)
         case _:
             words = kind.replace("_", " ").replace(".", " ")
-    return words or messages.has_changed_something(ticket)
+    return without_bidi_controls(words) or messages.has_changed_something(ticket)
 
 
 def _watched(event: Mapping[str, Any], ticket: str) -> str:
