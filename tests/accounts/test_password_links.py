@@ -185,6 +185,8 @@ def test_its_address_is_in_no_referrer_and_its_page_holds_no_token(app, admin):
     # No other site learns the address, and the page requests nothing from other sites.
     assert page.headers["Referrer-Policy"] == "same-origin"
     assert not re.search(r'(href|src|action)="(?!/(?!/)|#)', page.text)
+    # Nor does the log of a proxy keep it with the requests for what the page needs.
+    assert '<meta name="referrer" content="origin">' in page.text.partition("<link")[0]
     assert page.headers["Cache-Control"] == "no-store"
     assert path.rpartition("/")[2] not in page.text
     short = use(app.test_client(), path, "short")
