@@ -177,7 +177,7 @@ def update_bot(actor: Actor, /, bot_id: str, **fields: Any) -> Bot:
 
     Raises InvalidField.
     """
-    user = _lock(bot_id)
+    user = locked(bot_id)
     if "display_name" in fields:
         fields["display_name"] = text.line(fields["display_name"], "display_name")
     if "project_ids" in fields:
@@ -210,7 +210,7 @@ def let_in(actor: Actor, bot_id: str, project_id: str) -> None:
     Raises NotFound, Gone, and InvalidField where the list is full.
     """
     project = loaders.visible(actor, project_id)
-    allowlist = _lock(bot_id).project_ids
+    allowlist = locked(bot_id).project_ids
     if allowlist:
         update_bot(actor, bot_id, project_ids=[*allowlist, project.id])
 
@@ -223,7 +223,7 @@ def shut_out(actor: Actor, bot_id: str, project_id: str) -> None:
     ``invariant_violation``, also for a bot with an empty list. Raises NotFound and Gone.
     """
     project = loaders.visible(actor, project_id)
-    allowlist = _lock(bot_id).project_ids or []
+    allowlist = locked(bot_id).project_ids or []
     remaining = [listed_id for listed_id in allowlist if listed_id != project.id]
     if not remaining:
         raise Conflict(
@@ -236,7 +236,7 @@ def shut_out(actor: Actor, bot_id: str, project_id: str) -> None:
 @operation(Access.HUMAN)
 def delete_bot(actor: Actor, bot_id: str) -> None:
     """Deactivate a bot, if it is active; its history and username stay."""
-    user = _lock(bot_id)
+    user = locked(bot_id)
     if apply_changes(user, {"is_active": False}):
         session.flush()
         record(actor, "bot.disabled", _target(user), username=user.username)
@@ -245,7 +245,7 @@ def delete_bot(actor: Actor, bot_id: str) -> None:
 @operation(Access.HUMAN)
 def rotate_token(actor: Actor, bot_id: str) -> IssuedBot:
     """Issue a new token, also to an inactive bot; the old one, if any, stops working at once."""
-    user = _lock(bot_id)
+    user = locked(bot_id)
     old = user_refs.active_token(user)
     if old is not None:
         old.is_active = False
@@ -267,7 +267,7 @@ def rotate_token(actor: Actor, bot_id: str) -> IssuedBot:
 @operation(Access.HUMAN)
 def revoke_token(actor: Actor, bot_id: str) -> None:
     """Revoke the active token and issue none; raises Conflict ``invariant_violation``."""
-    user = _lock(bot_id)
+    user = locked(bot_id)
     token = user_refs.active_token(user)
     if token is None:
         raise Conflict("invariant_violation", messages.NO_ACTIVE_TOKEN)
@@ -288,7 +288,7 @@ def _find(bot_id: str) -> User:
     return user
 
 
-def _lock(bot_id: str) -> User:
+def locked(bot_id: str) -> User:
     """The bot, once its current writes are done; new ones wait for this transaction."""
     user = _find(bot_id)
     credentials.lock_exclusive(user.id)

@@ -5,6 +5,7 @@ from typing import Any
 from flask import Blueprint, Response, g, request
 from sqlalchemy import select
 
+from app.bots.service import locked
 from app.core.actor import Actor
 from app.core.ids import as_uuid
 from app.database.session import reading, session
@@ -15,7 +16,7 @@ from app.integrations.schemas import IntegrationCreate, IntegrationPatch
 from app.integrations.service import FORGE_NAMES, OpenedIntegration
 from app.projects.models import WorkflowState
 from app.projects.pages import offered_projects
-from app.web.forms import Form, drop_unchanged_values, load_form, remember_originals, submit
+from app.web.forms import Form, load_form, remember_originals, submit, submit_edits
 from app.web.guard import actor, write
 from app.web.render import go, page
 
@@ -139,11 +140,17 @@ def change(integration_id: str) -> Response:
     # Browsers do not send unticked boxes.
     projects = form.data.setdefault("project_ids", [])
     form.data["on_merge"] = _moves(projects)
-    with reading():
-        integration = service.get_integration(actor(), integration_id)
-        stored = service.described(integration, current_settings().base_url)
-    drop_unchanged_values(form, _editable_values(stored))
-    if submit(form, lambda person: service.update_integration(person, integration_id, **form.data)):
+
+    def stored(_: Actor) -> dict[str, Any]:
+        integration = service.find(integration_id, lock=True)
+        # The projects are those of the bot.
+        locked(integration.bot_user_id)
+        return _editable_values(service.described(integration, current_settings().base_url))
+
+    def work(person: Actor, edited: dict[str, Any]) -> None:
+        service.update_integration(person, integration_id, **edited)
+
+    if submit_edits(form, stored, work):
         return go(f"/integrations/{integration_id}")
     return _show(integration_id, form=form, status=422)
 

@@ -131,7 +131,7 @@ def named(actor: Actor, project_id: str, name: str) -> Label:
 @operation(Access.HUMAN)
 def update_label(actor: Actor, /, project_id: str, label_id: str, **fields: Any) -> Label:
     """Rename or recolor a label; raises InvalidField, and Conflict ``duplicate_key``."""
-    project = loaders.writable(actor, project_id)
+    project = loaders.writable(actor, project_id, lock=True)
     label = loaders.part_of(Label, project, label_id, "label")
     if "name" in fields:
         fields["name"] = text.line(fields["name"], "name")

@@ -11,7 +11,7 @@ from sqlalchemy import select
 from app.accounts.models import User, UserType
 from app.core.actor import Actor
 from app.database.session import reading, session
-from app.projects import labels, messages, samples, service, states, ticket_rows
+from app.projects import labels, loaders, messages, samples, service, states, ticket_rows
 from app.projects.builders import label_json, state_json
 from app.projects.loaders import SeenProject, visible_by_key
 from app.projects.models import StateCategory
@@ -23,7 +23,7 @@ from app.projects.schemas import (
     StateCreate,
     StatePatch,
 )
-from app.web.forms import Form, create, drop_unchanged_values, load_form, remember_originals, submit
+from app.web.forms import Form, create, load_form, remember_originals, submit, submit_edits
 from app.web.guard import actor, write
 from app.web.render import go, is_htmx, page, partial, with_toast, with_undo
 
@@ -135,8 +135,14 @@ def save_general(key: str) -> Response:
     if not form.data.get("sign_off") and project.review_state_id is None:
         # The form suggests a review state even if none is stored.
         form.data.pop("review_state_id", None)
-    drop_unchanged_values(form, _general_values(project))
-    if submit(form, lambda person: service.update_project(person, project.id, **form.data)):
+
+    def stored(person: Actor) -> dict[str, Any]:
+        return _general_values(loaders.writable(person, project.id, lock=True))
+
+    def work(person: Actor, edited: dict[str, Any]) -> None:
+        service.update_project(person, project.id, **edited)
+
+    if submit_edits(form, stored, work):
         return go(f"/projects/{key}/settings/general?saved")
     return _show_general(project, form, status=422)
 
@@ -276,10 +282,15 @@ class PartSettings:
         form.shown = frozenset()
         refusals = [*form.errors.values()]
         form.errors = {"": refusals[0]} if refusals else {}
-        with reading():
-            stored = self.values(self.context(project), part_id)
-        drop_unchanged_values(form, stored)
-        if not submit(form, lambda person: self.update(person, project.id, part_id, **form.data)):
+
+        def stored(person: Actor) -> dict[str, Any]:
+            locked = loaders.writable(person, project.id, lock=True)
+            return self.values(self.context(locked), part_id)
+
+        def work(person: Actor, edited: dict[str, Any]) -> None:
+            self.update(person, project.id, part_id, **edited)
+
+        if not submit_edits(form, stored, work):
             return self.show(project, row=EditedRow(part_id, form=form))
         if not is_htmx():
             return go(self.address(project))

@@ -24,7 +24,7 @@ from app.tickets.board_sidebar import all_users
 from app.tickets.filters import KINDS, PRIORITIES
 from app.tickets.pages.blueprint import user_options, words
 from app.tickets.stream_queries import names_of
-from app.web.forms import Form, create, drop_unchanged_values, load_form, remember_originals, submit
+from app.web.forms import Form, create, load_form, remember_originals, submit_edits
 from app.web.guard import actor, write
 from app.web.render import (
     go,
@@ -144,10 +144,15 @@ def edit(note_id: str) -> Response:
 @pages.post("/sticky-notes/<note_id>/edit")
 def save(note_id: str) -> Response:
     form = load_form(StickyNotePatch, keep_empty=True)
+
+    def stored(person: Actor) -> dict[str, Any]:
+        return _editable_values(note_json(service.writable(person, note_id)))
+
+    def work(person: Actor, edited: dict[str, Any]) -> None:
+        service.update_note(person, note_id, **edited)
+
     try:
-        note, _ = _read(note_id)
-        drop_unchanged_values(form, _editable_values(note))
-        is_saved = submit(form, lambda person: service.update_note(person, note_id, **form.data))
+        is_saved = submit_edits(form, stored, work)
     except NotFound as error:
         # An editor on the wall was opened while the note was there.
         is_gone = is_htmx() and (error.details or {})["resource"] == "sticky_note"

@@ -128,20 +128,20 @@ def remember_originals(form: Form, stored: Mapping[str, Any]) -> None:
         form.originals = {name: _digest(value) for name, value in stored.items()}
 
 
-def drop_unchanged_values(form: Form, stored: Mapping[str, Any]) -> None:
-    """Drop the values that the person did not change, so that they undo nobody else's change.
+def _edited_values(form: Form, stored: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that the person changed; one that someone else changed too is refused once.
 
-    ``stored`` has the current values by field. A value that both changed is refused once. A form
-    without originals keeps all values.
+    A form without originals keeps all values.
     """
-    form.originals = _sent_originals()
-    for name in form.originals.keys() & form.data.keys() & stored.keys():
-        original, now, sent = form.originals[name], _digest(stored[name]), _digest(form.data[name])
+    edited = dict(form.data)
+    for name in form.originals.keys() & edited.keys() & stored.keys():
+        original, now, sent = form.originals[name], _digest(stored[name]), _digest(edited[name])
         if sent == original:
-            del form.data[name]
+            del edited[name]
         elif now not in (original, sent):
             form.refuse(name, _changed_to(stored[name]))
             form.originals[name] = now
+    return edited
 
 
 def _sent_originals() -> dict[str, str]:
@@ -170,6 +170,28 @@ def _changed_to(value: Any) -> str:
 def submit(form: Form, work: Callable[[Actor], Any]) -> bool:
     """Run ``work`` in a transaction; returns whether it succeeded. The form gets the errors."""
     return attempt(form, lambda: write(work))
+
+
+def submit_edits(
+    form: Form,
+    stored: Callable[[Actor], Mapping[str, Any]],
+    work: Callable[[Actor, dict[str, Any]], Any],
+) -> bool:
+    """Like ``submit``, for a form of stored values: ``work`` gets those that the person changed.
+
+    ``stored`` returns the current values by field. It locks what every change of them locks, so
+    that nobody changes them between the comparison and the save.
+    """
+    form.originals = _sent_originals()
+
+    def save(person: Actor) -> None:
+        # A collision runs this again.
+        form.errors, form.originals = {}, _sent_originals()
+        edited = _edited_values(form, stored(person))
+        if not form.errors:
+            work(person, edited)
+
+    return submit(form, save)
 
 
 def attempt(form: Form, work: Callable[[], Any]) -> bool:

@@ -17,7 +17,7 @@ from app.database.session import reading, session
 from app.http.current import current_settings
 from app.projects.models import Project
 from app.projects.pages import offered_projects
-from app.web.forms import Form, drop_unchanged_values, load_form, remember_originals, submit
+from app.web.forms import Form, load_form, remember_originals, submit, submit_edits
 from app.web.guard import actor, write
 from app.web.render import go, page
 from app.webhooks import attempts, deliveries, manual_delivery, messages, service
@@ -181,13 +181,17 @@ def change(webhook_id: str) -> Response:
     form = _require_events(load_form(WebhookPatch))
     # Browsers do not send unticked boxes: none ticked means all projects.
     form.data.setdefault("project_ids", [])
-    with reading():
-        stored = _editable_values(service.get_webhook(actor(), webhook_id))
-    drop_unchanged_values(form, stored)
-    changes = {name: form.data[name] for name in EDITABLE if name in form.data}
-    if secret := request.form.get("secret"):
-        changes |= {"secret": secret, "rotate_secret": True}
-    if submit(form, lambda person: service.update_webhook(person, webhook_id, **changes)):
+    secret = request.form.get("secret")
+    rotation: dict[str, Any] = {"secret": secret, "rotate_secret": True} if secret else {}
+
+    def stored(_: Actor) -> dict[str, Any]:
+        return _editable_values(service.find(webhook_id, lock=True))
+
+    def work(person: Actor, edited: dict[str, Any]) -> None:
+        changes = {name: edited[name] for name in EDITABLE if name in edited}
+        service.update_webhook(person, webhook_id, **changes, **rotation)
+
+    if submit_edits(form, stored, work):
         return go(f"/webhooks/{webhook_id}")
     return _edit_page(webhook_id, form, 422)
 

@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 from html.parser import HTMLParser
+from threading import Thread
 from typing import Any
 
 import pytest
 
+from app.web import forms
 from tests.support.story import ok
 from tests.web.conftest import Reader
 
@@ -136,18 +138,64 @@ def test_what_both_changed_is_replaced_only_by_saving_again(ada: Reader, cast, c
     sent = SentForm(ada.get(case.page).text).sent
     before = ok(cast.ada.patch(case.resource, {}))
     ok(cast.ada.patch(case.resource, case.mine))
-    # Ada sends another value than the stored one and the one she saw.
-    field = next(iter(case.mine))
-    other = {
-        "event_types": ["ticket.deleted"],
-        "color": "#334455" if name == "label" else "#60a5fa",
-    }.get(field, "Mine")
+    field, other = third_value(name, case)
     refused = ada.post(case.action, **{**sent, field: other})
     assert refused.status_code == 422
     assert "after you opened the form. Save again to replace it." in refused.text
     assert ok(cast.ada.patch(case.resource, {}))[field] == case.mine[field] != before[field]
     assert ada.post(case.action, **SentForm(refused.text).sent).status_code == 303
     assert ok(cast.ada.patch(case.resource, {}))[field] == other
+
+
+def third_value(name: str, case: Case) -> tuple[str, Any]:
+    """A field, and another value than the stored one and the one that Ada saw."""
+    field = next(iter(case.mine))
+    color = "#334455" if name == "label" else "#60a5fa"
+    return field, {"event_types": ["ticket.deleted"], "color": color}.get(field, "Mine")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_change_just_before_the_save_is_not_lost(
+    ada: Reader, cast, cases, name, monkeypatch
+) -> None:
+    case = cases[name]
+    field, other = third_value(name, case)
+    sent = SentForm(ada.get(case.page).text).sent
+    write = forms.write
+
+    def write_late(work):
+        monkeypatch.undo()
+        ok(cast.ada.patch(case.resource, case.mine))
+        return write(work)
+
+    monkeypatch.setattr(forms, "write", write_late)
+    assert ada.post(case.action, **{**sent, field: other}).status_code == 422
+    assert ok(cast.ada.patch(case.resource, {}))[field] == case.mine[field]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_nobody_changes_a_value_between_its_comparison_and_the_save(
+    ada: Reader, cast, cases, name, monkeypatch
+) -> None:
+    case = cases[name]
+    field, other = third_value(name, case)
+    sent = SentForm(ada.get(case.page).text).sent
+    edited_values = forms._edited_values
+    theirs = Thread(
+        target=lambda: ok(cast.bo.patch(case.resource, {field: case.mine[field]})), daemon=True
+    )
+
+    def compare(*given):
+        edited = edited_values(*given)
+        theirs.start()
+        theirs.join(0.3)
+        return edited
+
+    monkeypatch.setattr(forms, "_edited_values", compare)
+    assert ada.post(case.action, **{**sent, field: other}).status_code == 303
+    theirs.join()
+    # Theirs had to wait, so it came last.
+    assert ok(cast.ada.patch(case.resource, {}))[field] == case.mine[field]
 
 
 def test_a_template_keeps_what_someone_else_changed(ada: Reader, cast) -> None:

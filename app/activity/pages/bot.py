@@ -14,13 +14,14 @@ from app.bots import service as bots
 from app.bots.pages import load_allowlist
 from app.bots.rules import keys_of, may_do
 from app.bots.schemas import BotPatch
+from app.core.actor import Actor
 from app.core.ids import as_uuid
 from app.database.session import reading, session
 from app.projects import loaders as projects_loaders
 from app.projects.pages import offered_projects
 from app.tickets import loaders as tickets
 from app.tickets import read, stalled_bots
-from app.web.forms import Form, drop_unchanged_values, load_form, remember_originals, submit
+from app.web.forms import Form, load_form, remember_originals, submit_edits
 from app.web.guard import actor
 from app.web.render import go, html, page, render
 from app.wiki.models import WikiPage
@@ -78,16 +79,24 @@ def bot_page(username: str) -> Response:
 @pages.post("/bots/<bot_id>/settings")
 def change_settings(bot_id: str) -> Response:
     with reading():
-        stored = bots.get_bot(actor(), bot_id)
-        bot = bot_json(stored.user, stored.token)
-    username = bot["username"]
+        username = bots.get_bot(actor(), bot_id).user.username
     form = load_form(BotPatch)
     form.data["can_edit_global_wiki"] = "can_edit_global_wiki" in request.form
     load_allowlist(form)
-    drop_unchanged_values(form, {name: bot[name] for name in EDITABLE})
-    if not submit(form, lambda person: bots.update_bot(person, bot_id, **form.data)):
+
+    def stored(_: Actor) -> dict[str, Any]:
+        return _editable_values(bot_json(bots.locked(bot_id), None))
+
+    def work(person: Actor, edited: dict[str, Any]) -> None:
+        bots.update_bot(person, bot_id, **edited)
+
+    if not submit_edits(form, stored, work):
         return _show_bot(username, form, status=422)
     return go(f"/bots/{username}")
+
+
+def _editable_values(bot: dict[str, Any]) -> dict[str, Any]:
+    return {name: bot[name] for name in EDITABLE}
 
 
 def _show_bot(username: str, form: Form, *, status: int = 200) -> Response:
@@ -99,7 +108,7 @@ def _show_bot(username: str, form: Form, *, status: int = 200) -> Response:
         projects = offered_projects()
         tested = bot_activity.test_access(actor(), user.id, reference) if reference else None
         writes, refused = in_words(work.writes), in_words(work.refused)
-    remember_originals(form, {name: bot[name] for name in EDITABLE})
+    remember_originals(form, _editable_values(bot))
     keys = keys_of(bot["project_ids"], projects)
     return page(
         "bots/show.html",

@@ -1,6 +1,5 @@
 """The settings page of a project's ticket templates."""
 
-from collections.abc import Callable
 from typing import Any
 
 from flask import Response, request
@@ -8,6 +7,7 @@ from flask import Response, request
 from app.core.actor import Actor
 from app.core.errors import NotFound
 from app.database.session import by_id, reading
+from app.projects import loaders
 from app.projects.loaders import SeenProject
 from app.projects.pages import project_of
 from app.tickets import templates
@@ -17,7 +17,7 @@ from app.tickets.pages import messages
 from app.tickets.pages.blueprint import pages, words
 from app.tickets.pages.board import label_summaries
 from app.tickets.schemas import TemplateForm
-from app.web.forms import Form, drop_unchanged_values, load_form, remember_originals, submit
+from app.web.forms import Form, load_form, remember_originals, submit, submit_edits
 from app.web.guard import write
 from app.web.render import go, is_htmx, page, with_undo
 
@@ -56,9 +56,7 @@ def template_list(key: str) -> Response:
 def _editor(
     project: SeenProject, form: Form, template: dict[str, Any] | None, *, status: int = 200
 ) -> Response:
-    remember_originals(
-        form, {name: template[name] for name in TemplateForm().fields} if template else {}
-    )
+    remember_originals(form, template or {})
     with reading():
         found = label_summaries(project.id)
     return page(
@@ -74,23 +72,15 @@ def _editor(
 
 
 def _stored(project: SeenProject, template_id: str) -> dict[str, Any]:
-    with reading():
-        template = by_id(TicketTemplate, template_id)
-        if template is None or template.project_id != project.id:
-            raise NotFound("template", template_id)
-        return templates.template_json(template)
+    """The stored template; needs a unit of work, raises NotFound."""
+    template = by_id(TicketTemplate, template_id)
+    if template is None or template.project_id != project.id:
+        raise NotFound("template", template_id)
+    return templates.template_json(template)
 
 
-def _save(
-    project: SeenProject,
-    template: dict[str, Any] | None,
-    work: Callable[[Actor, dict[str, Any]], object],
-) -> Response:
-    form = load_form(TemplateForm, keep_empty=True, label_ids=request.form.getlist("label_ids"))
-    drop_unchanged_values(form, template or {})
-    if submit(form, lambda person: work(person, form.data)):
-        return go(_address_of(project))
-    return _editor(project, form, template, status=422)
+def _load() -> Form:
+    return load_form(TemplateForm, keep_empty=True, label_ids=request.form.getlist("label_ids"))
 
 
 @pages.get(f"{ADDRESS}/new")
@@ -101,27 +91,37 @@ def new_template(key: str) -> Response:
 @pages.post(ADDRESS)
 def add_template(key: str) -> Response:
     project = project_of(key)
-
-    def work(person: Actor, fields: dict[str, Any]) -> object:
-        return templates.create_template(person, project.id, **fields)
-
-    return _save(project, None, work)
+    form = _load()
+    if submit(form, lambda person: templates.create_template(person, project.id, **form.data)):
+        return go(_address_of(project))
+    return _editor(project, form, None, status=422)
 
 
 @pages.get(f"{ADDRESS}/<template_id>")
 def edit_template(key: str, template_id: str) -> Response:
-    project = project_of(key)
-    return _editor(project, Form(), _stored(project, template_id))
+    return _edit(project_of(key), template_id, Form())
+
+
+def _edit(project: SeenProject, template_id: str, form: Form) -> Response:
+    with reading():
+        template = _stored(project, template_id)
+    return _editor(project, form, template, status=422 if form.errors else 200)
 
 
 @pages.post(f"{ADDRESS}/<template_id>")
 def save_template(key: str, template_id: str) -> Response:
     project = project_of(key)
+    form = _load()
 
-    def work(person: Actor, fields: dict[str, Any]) -> object:
-        return templates.update_template(person, project.id, template_id, **fields)
+    def stored(person: Actor) -> dict[str, Any]:
+        return _stored(loaders.writable(person, project.id, lock=True), template_id)
 
-    return _save(project, _stored(project, template_id), work)
+    def work(person: Actor, edited: dict[str, Any]) -> None:
+        templates.update_template(person, project.id, template_id, **edited)
+
+    if submit_edits(form, stored, work):
+        return go(_address_of(project))
+    return _edit(project, template_id, form)
 
 
 @pages.post(f"{ADDRESS}/<template_id>/delete")
