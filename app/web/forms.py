@@ -129,17 +129,17 @@ def remember_originals(form: Form, stored: Mapping[str, Any]) -> None:
 
 
 def _edited_values(form: Form, stored: Mapping[str, Any]) -> dict[str, Any]:
-    """The values that the person changed; one that someone else changed too is refused once.
+    """The values that the person changed; each that someone else changed too is refused once.
 
     A form without originals keeps all values.
     """
     edited = dict(form.data)
-    for name in form.originals.keys() & edited.keys() & stored.keys():
+    for name in [one for one in stored if one in edited and one in form.originals]:
         original, now, sent = form.originals[name], _digest(stored[name]), _digest(edited[name])
         if sent == original:
             del edited[name]
         elif now not in (original, sent):
-            form.refuse(name, _changed_to(stored[name]))
+            _refuse_once(form, name, stored[name])
             form.originals[name] = now
     return edited
 
@@ -161,10 +161,13 @@ def _digest(value: Any) -> str:
     return hashlib.sha256(orjson.dumps(value)).hexdigest()[:16]
 
 
-def _changed_to(value: Any) -> str:
-    if not isinstance(value, str) or not value or as_uuid(value):
-        return messages.CHANGED_MEANWHILE
-    return messages.changed_to(value[:MAX_QUOTED] + "…" * (len(value) > MAX_QUOTED))
+def _refuse_once(form: Form, name: str, value: Any) -> None:
+    """Say at the field what someone else changed it to, or above the form, beside the others."""
+    where, what = (name, messages.THIS) if name in form.shown else ("", sentence(name))
+    message = messages.changed_meanwhile(what)
+    if isinstance(value, str) and value and not as_uuid(value):
+        message = messages.changed_to(what, value[:MAX_QUOTED] + "…" * (len(value) > MAX_QUOTED))
+    form.errors[where] = f"{form.errors.get(where, '')} {message}".lstrip()
 
 
 def submit(form: Form, work: Callable[[Actor], Any]) -> bool:

@@ -34,11 +34,15 @@ LOG_IN = "Log in"
 
 
 # Forms
-CHANGED_MEANWHILE = "This was changed after you opened the form. Save again to replace it."
+THIS = "This"
 
 
-def changed_to(value: str) -> str:
-    return f"This was changed to “{value}” after you opened the form. Save again to replace it."
+def changed_meanwhile(what: str) -> str:
+    return f"{what} was changed after you opened the form. Save again to replace it."
+
+
+def changed_to(what: str, value: str) -> str:
+    return f"{what} was changed to “{value}” after you opened the form. Save again to replace it."
 
 
 # Times

@@ -147,6 +147,19 @@ def test_what_both_changed_is_replaced_only_by_saving_again(ada: Reader, cast, c
     assert ok(cast.ada.patch(case.resource, {}))[field] == other
 
 
+def test_every_conflict_of_a_row_is_told(ada: Reader, cast, cases) -> None:
+    case = cases["state"]
+    sent = SentForm(ada.get(case.page).text).sent
+    ok(cast.ada.patch(case.resource, {"name": "Theirs", "wip_limit": 7}))
+    refused = ada.post(case.action, **{**sent, "name": "Mine", "wip_limit": "3"})
+    told = "after you opened the form. Save again to replace it."
+    assert f"Name was changed to “Theirs” {told} Wip limit was" in refused.text
+    assert refused.text.count(told) == 2
+    assert ada.post(case.action, **SentForm(refused.text).sent).status_code == 303
+    stored = ok(cast.ada.patch(case.resource, {}))
+    assert (stored["name"], stored["wip_limit"]) == ("Mine", 3)
+
+
 def third_value(name: str, case: Case) -> tuple[str, Any]:
     """A field, and another value than the stored one and the one that Ada saw."""
     field = next(iter(case.mine))
