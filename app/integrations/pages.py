@@ -14,9 +14,9 @@ from app.integrations import messages, service
 from app.integrations.models import Forge
 from app.integrations.schemas import IntegrationCreate, IntegrationPatch
 from app.integrations.service import FORGE_NAMES, OpenedIntegration
-from app.projects.models import WorkflowState
-from app.projects.pages import offered_projects
-from app.web.forms import Form, load_form, remember_originals, submit, submit_edits
+from app.projects.models import Project, WorkflowState
+from app.projects.pages import offered_projects, projects_in_words
+from app.web.forms import Form, Words, load_form, remember_originals, submit, submit_edits
 from app.web.guard import actor, write
 from app.web.render import go, page
 
@@ -150,9 +150,21 @@ def change(integration_id: str) -> Response:
     def work(person: Actor, edited: dict[str, Any]) -> None:
         service.update_integration(person, integration_id, **edited)
 
-    if submit_edits(form, stored, work):
+    words: Words = {"project_ids": projects_in_words, "on_merge": _moves_in_words}
+    if submit_edits(form, stored, work, words):
         return go(f"/integrations/{integration_id}")
     return _show(integration_id, form=form, status=422)
+
+
+def _moves_in_words(moves: list[dict[str, str]]) -> str:
+    """The state of each project, such as "OPS: Done"; needs a unit of work."""
+    rows = session.execute(
+        select(Project.key, WorkflowState.name)
+        .join(WorkflowState, WorkflowState.project_id == Project.id)
+        .where(WorkflowState.id.in_([move["state_id"] for move in moves]))
+        .order_by(Project.key)
+    )
+    return ", ".join(f"{row.key}: {row.name}" for row in rows)
 
 
 def _editable_values(integration: dict[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@
 write in (also 403).
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
 from typing import TypeVar
 
@@ -176,6 +176,12 @@ def check_name_free(
 def name_in_use(noun: str, name: str) -> str:
     """The message that refuses the name of a state or label."""
     return messages.already_exists(noun, name)
+
+
+def listed_keys(project_ids: Collection[str]) -> list[str]:
+    """The keys of these projects, deleted ones too."""
+    statement = select(Project.key).where(Project.id.in_(project_ids)).order_by(Project.key)
+    return list(session.scalars(statement)) if project_ids else []
 
 
 def listed_projects(project_ids: list[str], *, already: Sequence[str] = ()) -> list[str]:

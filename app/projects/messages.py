@@ -59,6 +59,7 @@ def type_to_delete(key: str) -> str:
 
 
 NONE = "None"
+ALL_PROJECTS = "All projects"
 SELECT = "Select…"
 STATE_MOVED = "State moved"
 STATE_DELETED = "State deleted"

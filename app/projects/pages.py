@@ -8,13 +8,14 @@ from flask import Blueprint, Response, request
 from marshmallow import Schema
 from sqlalchemy import select
 
+from app.accounts import user_refs
 from app.accounts.models import User, UserType
 from app.core.actor import Actor
-from app.database.session import reading, session
+from app.database.session import by_id, reading, session
 from app.projects import labels, loaders, messages, samples, service, states, ticket_rows
 from app.projects.builders import label_json, state_json
 from app.projects.loaders import SeenProject, visible_by_key
-from app.projects.models import StateCategory
+from app.projects.models import StateCategory, WorkflowState
 from app.projects.schemas import (
     LabelCreate,
     LabelPatch,
@@ -50,6 +51,11 @@ def project_options() -> list[tuple[str, str]]:
 def offered_projects() -> list[dict[str, Any]]:
     """The JSON of the live projects that a page lists or a form offers."""
     return service.list_projects(actor(), limit=MAX_PROJECTS, cursor=None).data
+
+
+def projects_in_words(project_ids: list[str]) -> str:
+    """The keys of a list of projects, of which an empty one means all; needs a unit of work."""
+    return ", ".join(loaders.listed_keys(project_ids)) or messages.ALL_PROJECTS
 
 
 @pages.get("/projects")
@@ -142,7 +148,8 @@ def save_general(key: str) -> Response:
     def work(person: Actor, edited: dict[str, Any]) -> None:
         service.update_project(person, project.id, **edited)
 
-    if submit_edits(form, stored, work):
+    words = {"owner_user_id": _name_of_person, "review_state_id": _name_of_state}
+    if submit_edits(form, stored, work, words):
         return go(f"/projects/{key}/settings/general?saved")
     return _show_general(project, form, status=422)
 
@@ -162,6 +169,15 @@ def delete(key: str) -> Response:
 
 def _general_values(project: SeenProject) -> dict[str, Any]:
     return {name: getattr(project, name) for name in ProjectPatch().fields}
+
+
+def _name_of_person(user_id: str) -> str:
+    return user_refs.summaries([user_id])[user_id]["display_name"]
+
+
+def _name_of_state(state_id: str | None) -> str:
+    state = by_id(WorkflowState, state_id) if state_id else None
+    return state.name if state else messages.NONE
 
 
 def _show_general(

@@ -152,7 +152,7 @@ def save(note_id: str) -> Response:
         service.update_note(person, note_id, **edited)
 
     try:
-        is_saved = submit_edits(form, stored, work)
+        is_saved = submit_edits(form, stored, work, {"color": _color_name})
     except NotFound as error:
         # An editor on the wall was opened while the note was there.
         is_gone = is_htmx() and (error.details or {})["resource"] == "sticky_note"
@@ -307,15 +307,19 @@ def _with_names(notes: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _with_text(note: dict[str, Any]) -> dict[str, Any]:
     """Add the note's text as HTML, and the name of its color."""
-    body, color = note["body"], note["color"]
+    body = note["body"]
     return {
         **note,
         "html": render_markdown(body, Profile.RESTRICTED, nowhere).html,
         "is_long": len(body) > LONG_TEXT or body.count("\n") >= LONG_LINES,
-        "color_name": dict(COLORS).get(color.lower(), messages.OTHER_COLOR)
-        if color
-        else messages.NO_COLOR,
+        "color_name": _color_name(note["color"]),
     }
+
+
+def _color_name(color: str | None) -> str:
+    if not color:
+        return messages.NO_COLOR
+    return dict(COLORS).get(color.lower(), messages.OTHER_COLOR)
 
 
 def _color_options(current: str | None) -> list[tuple[str, str]]:

@@ -30,7 +30,6 @@ from app.core.errors import (
     PasswordUnchanged,
     RequestInvalid,
 )
-from app.core.ids import as_uuid
 from app.database import idempotency
 from app.http.current import current_settings
 from app.web import messages
@@ -40,6 +39,9 @@ KEY = "idempotency_key"
 ORIGINALS = "originals"
 # The length to which a message cuts a text that someone else entered.
 MAX_QUOTED = 300
+
+# How a message says the value of a field.
+Words = Mapping[str, Callable[[Any], str]]
 
 
 @dataclass(slots=True)
@@ -128,7 +130,7 @@ def remember_originals(form: Form, stored: Mapping[str, Any]) -> None:
         form.originals = {name: _digest(value) for name, value in stored.items()}
 
 
-def _edited_values(form: Form, stored: Mapping[str, Any]) -> dict[str, Any]:
+def _edited_values(form: Form, stored: Mapping[str, Any], words: Words) -> dict[str, Any]:
     """The values that the person changed; each that someone else changed too is refused once.
 
     A form without originals keeps all values.
@@ -139,7 +141,8 @@ def _edited_values(form: Form, stored: Mapping[str, Any]) -> dict[str, Any]:
         if sent == original:
             del edited[name]
         elif now not in (original, sent):
-            _refuse_once(form, name, stored[name])
+            value = words[name](stored[name]) if name in words else _in_words(stored[name])
+            _refuse_once(form, name, value)
             form.originals[name] = now
     return edited
 
@@ -161,13 +164,19 @@ def _digest(value: Any) -> str:
     return hashlib.sha256(orjson.dumps(value)).hexdigest()[:16]
 
 
-def _refuse_once(form: Form, name: str, value: Any) -> None:
+def _refuse_once(form: Form, name: str, value: str) -> None:
     """Say at the field what someone else changed it to, or above the form, beside the others."""
     where, what = (name, messages.THIS) if name in form.shown else ("", sentence(name))
-    message = messages.changed_meanwhile(what)
-    if isinstance(value, str) and value and not as_uuid(value):
-        message = messages.changed_to(what, value[:MAX_QUOTED] + "…" * (len(value) > MAX_QUOTED))
+    message = messages.changed_to(what, value[:MAX_QUOTED] + "…" * (len(value) > MAX_QUOTED))
     form.errors[where] = f"{form.errors.get(where, '')} {message}".lstrip()
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, bool):
+        return messages.ON if value else messages.OFF
+    if isinstance(value, list):
+        return ", ".join(value)
+    return "" if value is None else str(value)
 
 
 def submit(form: Form, work: Callable[[Actor], Any]) -> bool:
@@ -179,18 +188,20 @@ def submit_edits(
     form: Form,
     stored: Callable[[Actor], Mapping[str, Any]],
     work: Callable[[Actor, dict[str, Any]], Any],
+    words: Words | None = None,
 ) -> bool:
     """Like ``submit``, for a form of stored values: ``work`` gets those that the person changed.
 
     ``stored`` returns the current values by field. It locks what every change of them locks, so
-    that nobody changes them between the comparison and the save.
+    that nobody changes them between the comparison and the save. ``words`` says values that do
+    not speak for themselves, such as ids.
     """
     form.originals = _sent_originals()
 
     def save(person: Actor) -> None:
         # A collision runs this again.
         form.errors, form.originals = {}, _sent_originals()
-        edited = _edited_values(form, stored(person))
+        edited = _edited_values(form, stored(person), words or {})
         if not form.errors:
             work(person, edited)
 

@@ -35,14 +35,13 @@ LOG_IN = "Log in"
 
 # Forms
 THIS = "This"
-
-
-def changed_meanwhile(what: str) -> str:
-    return f"{what} was changed after you opened the form. Save again to replace it."
+ON = "On"
+OFF = "Off"
 
 
 def changed_to(what: str, value: str) -> str:
-    return f"{what} was changed to “{value}” after you opened the form. Save again to replace it."
+    change = f"changed to “{value}”" if value else "emptied"
+    return f"{what} was {change} after you opened the form. Save again to replace it."
 
 
 # Times

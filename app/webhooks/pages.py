@@ -15,8 +15,8 @@ from app.core.clock import DAY_MS, HOUR_MS, now_ms
 from app.core.errors import Conflict, InvalidField
 from app.database.session import reading, session
 from app.http.current import current_settings
-from app.projects.models import Project
-from app.projects.pages import offered_projects
+from app.projects.loaders import listed_keys
+from app.projects.pages import offered_projects, projects_in_words
 from app.web.forms import Form, load_form, remember_originals, submit, submit_edits
 from app.web.guard import actor, write
 from app.web.render import go, page
@@ -91,12 +91,6 @@ def _summary(webhook: Webhook, health: Health) -> dict[str, Any]:
         "events": _events_in_words(webhook.event_types),
         "form_name": FORM_NAMES[WebhookForm(webhook.form)],
     }
-
-
-def _keys(project_ids: list[str]) -> list[str]:
-    """The keys of these projects, deleted ones too."""
-    statement = select(Project.key).where(Project.id.in_(project_ids)).order_by(Project.key)
-    return list(session.scalars(statement)) if project_ids else []
 
 
 def _events_in_words(event_types: list[str]) -> str:
@@ -191,7 +185,8 @@ def change(webhook_id: str) -> Response:
         changes = {name: edited[name] for name in EDITABLE if name in edited}
         service.update_webhook(person, webhook_id, **changes, **rotation)
 
-    if submit_edits(form, stored, work):
+    words = {"project_ids": projects_in_words}
+    if submit_edits(form, stored, work, words):
         return go(f"/webhooks/{webhook_id}")
     return _edit_page(webhook_id, form, 422)
 
@@ -271,7 +266,7 @@ def _show_webhook(webhook_id: str, *, secret: str = "") -> Response:
     with reading():
         webhook = service.get_webhook(actor(), webhook_id)
         health = health_of([webhook.id])[webhook.id]
-        keys = _keys(webhook.project_ids)
+        keys = listed_keys(webhook.project_ids)
         try:
             log = deliveries.list_deliveries(
                 actor(),

@@ -1,6 +1,7 @@
 """A form that was open while someone else changed the same thing changes only what it edited."""
 
 from dataclasses import dataclass
+from html import unescape
 from html.parser import HTMLParser
 from threading import Thread
 from typing import Any
@@ -160,6 +161,47 @@ def test_every_conflict_of_a_row_is_told(ada: Reader, cast, cases) -> None:
     assert (stored["name"], stored["wip_limit"]) == ("Mine", 3)
 
 
+def test_a_conflict_tells_the_new_value_in_words(ada: Reader, cast, cases) -> None:
+    first, fenced = cast.open_project, cast.fenced_project
+    states = ok(cast.ada.get(f"/projects/{first}/workflow-states"))["data"]
+    moves = [{"project_id": first, "state_id": states[0]["id"]}]
+    ok(cast.ada.patch(cases["project"].resource, {"description": "There"}))
+    for name, theirs, mine, told in [
+        ("project", {"bot_creation_limit": 5}, {"bot_creation_limit": "7"}, "changed to “5”"),
+        ("project", {"owner_user_id": cast.bo.user_id}, {"owner_user_id": first}, "to “Bo”"),
+        ("project", {"description": ""}, {"description": "Mine"}, "This was emptied"),
+        ("bot", {"project_ids": [first]}, {"project_ids": fenced}, "to “OPEN”"),
+        ("webhook", {"project_ids": [first]}, {"project_ids": fenced}, "to “OPEN”"),
+        (
+            "webhook",
+            {"event_types": ["comment.created", "ticket.created"]},
+            {"event_types": "ticket.deleted"},
+            "to “comment.created, ticket.created”",
+        ),
+        (
+            "integration",
+            {"on_merge": moves},
+            {f"on_merge:{first}": states[2]["id"]},
+            "to “OPEN: Backlog”",
+        ),
+        (
+            "integration",
+            {"project_ids": [first, fenced]},
+            {"project_ids": fenced},
+            "to “FENCED, OPEN”",
+        ),
+        ("state", {"wip_limit": 5}, {"wip_limit": "7"}, "Wip limit was changed to “5”"),
+        ("note", {"color": "#facc15"}, {"color": "#60a5fa"}, "to “Yellow”"),
+    ]:
+        case = cases[name]
+        sent = SentForm(ada.get(case.page).text).sent
+        sent.pop("all_projects", None)
+        ok(cast.ada.patch(case.resource, theirs))
+        refused = ada.post(case.action, **{**sent, **mine})
+        assert refused.status_code == 422
+        assert f"{told} after you opened the form." in unescape(refused.text), theirs
+
+
 def third_value(name: str, case: Case) -> tuple[str, Any]:
     """A field, and another value than the stored one and the one that Ada saw."""
     field = next(iter(case.mine))
@@ -228,6 +270,13 @@ def test_a_template_keeps_what_someone_else_changed(ada: Reader, cast) -> None:
     assert ada.post(one, **{**sent, "title": "Wrong"}).status_code == 303
     stored = SentForm(ada.get(one).text).sent
     assert (stored["body"], stored["title"]) == (["Other steps"], ["Wrong"])
+    made = [
+        ok(cast.ada.post(f"/projects/{cast.open_project}/labels", {"name": label}), 201)["id"]
+        for label in ("bug", "docs")
+    ]
+    ada.post(one, **{**stored, "label_ids": made[0]})
+    refused = ada.post(one, **{**stored, "label_ids": made[1]})
+    assert "This was changed to “bug” after you opened the form." in refused.text
 
 
 def test_an_integration_keeps_a_deleted_project_and_its_move(ada: Reader, cast) -> None:

@@ -119,7 +119,11 @@ def save_template(key: str, template_id: str) -> Response:
     def work(person: Actor, edited: dict[str, Any]) -> None:
         templates.update_template(person, project.id, template_id, **edited)
 
-    if submit_edits(form, stored, work):
+    def names(label_ids: list[str]) -> str:
+        found = label_summaries(project.id)
+        return ", ".join(one["name"] for one in found if one["id"] in label_ids)
+
+    if submit_edits(form, stored, work, {"label_ids": names}):
         return go(_address_of(project))
     return _edit(project, template_id, form)
 
