@@ -133,17 +133,23 @@ def remember_originals(form: Form, stored: Mapping[str, Any]) -> None:
 def _edited_values(form: Form, stored: Mapping[str, Any], words: Words) -> dict[str, Any]:
     """The values that the person changed; each that someone else changed too is refused once.
 
-    A form without originals keeps all values.
+    If the person changed none, those that others changed are refused once. A form without originals
+    keeps all values.
     """
-    edited = dict(form.data)
+    edited, others, both = dict(form.data), [], []
     for name in [one for one in stored if one in edited and one in form.originals]:
         original, now, sent = form.originals[name], _digest(stored[name]), _digest(edited[name])
         if sent == original:
             del edited[name]
+            if now != sent:
+                others.append(name)
         elif now not in (original, sent):
-            value = words[name](stored[name]) if name in words else _in_words(stored[name])
-            _refuse_once(form, name, value)
-            form.originals[name] = now
+            both.append(name)
+    # Without an edit, an old copy of the form may be meant to bring its values back.
+    for name in both if edited else others:
+        value = words[name](stored[name]) if name in words else _in_words(stored[name])
+        _refuse_once(form, name, value)
+        form.originals[name] = _digest(stored[name])
     return edited
 
 

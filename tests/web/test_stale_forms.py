@@ -202,6 +202,37 @@ def test_a_conflict_tells_the_new_value_in_words(ada: Reader, cast, cases) -> No
         assert f"{told} after you opened the form." in unescape(refused.text), theirs
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_a_save_without_an_edit_says_what_has_changed(ada: Reader, cast, cases, name) -> None:
+    case = cases[name]
+    sent = SentForm(ada.get(case.page).text).sent
+    field = next(iter(case.mine))
+    before = ok(cast.ada.patch(case.resource, {}))[field]
+    assert ada.post(case.action, **{**sent, **case.mine}).status_code == 303
+    # The same form, from another tab or the browser's history, with the value that it had.
+    refused = ada.post(case.action, **sent)
+    assert refused.status_code == 422
+    assert "after you opened the form. Save again to replace it." in refused.text
+    assert ok(cast.ada.patch(case.resource, {}))[field] == case.mine[field]
+    assert ada.post(case.action, **SentForm(refused.text).sent).status_code == 303
+    assert ok(cast.ada.patch(case.resource, {}))[field] == before
+
+
+@pytest.mark.parametrize(
+    ("name", "flag"), [("project", "sign_off"), ("bot", "can_edit_global_wiki")]
+)
+def test_a_save_without_an_edit_says_what_was_switched(
+    ada: Reader, cast, cases, name, flag
+) -> None:
+    case = cases[name]
+    ok(cast.ada.patch(case.resource, {flag: False}))
+    sent = SentForm(ada.get(case.page).text).sent
+    ok(cast.ada.patch(case.resource, {flag: True}))
+    refused = ada.post(case.action, **sent)
+    assert refused.status_code == 422
+    assert "This was changed to “On” after you opened the form." in refused.text
+
+
 def third_value(name: str, case: Case) -> tuple[str, Any]:
     """A field, and another value than the stored one and the one that Ada saw."""
     field = next(iter(case.mine))
