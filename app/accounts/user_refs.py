@@ -78,6 +78,11 @@ def summaries(user_ids: Iterable[str | None]) -> dict[str, UserSummary]:
     return {row.id: user_summary(row.id, row.type, row.username, row.display_name) for row in rows}
 
 
+def name_of(user_id: str) -> str:
+    """The display name of a user for messages."""
+    return summaries([user_id])[user_id]["display_name"]
+
+
 def active_tokens(bot_ids: Iterable[str]) -> dict[str, BotToken]:
     """The active tokens of these bots, by the bot's id, in one query."""
     known = set(bot_ids)

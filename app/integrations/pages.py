@@ -14,8 +14,9 @@ from app.integrations import messages, service
 from app.integrations.models import Forge
 from app.integrations.schemas import IntegrationCreate, IntegrationPatch
 from app.integrations.service import FORGE_NAMES, OpenedIntegration
+from app.projects.loaders import projects_in_words
 from app.projects.models import Project, WorkflowState
-from app.projects.pages import offered_projects, projects_in_words
+from app.projects.pages import offered_projects
 from app.web.forms import Form, Words, load_form, remember_originals, submit, submit_edits
 from app.web.guard import actor, write
 from app.web.render import go, page

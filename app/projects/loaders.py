@@ -184,6 +184,11 @@ def listed_keys(project_ids: Collection[str]) -> list[str]:
     return list(session.scalars(statement)) if project_ids else []
 
 
+def projects_in_words(project_ids: Collection[str]) -> str:
+    """The keys of a list of projects for messages; an empty one means all."""
+    return ", ".join(listed_keys(project_ids)) or messages.ALL_PROJECTS
+
+
 def listed_projects(project_ids: list[str], *, already: Sequence[str] = ()) -> list[str]:
     """The projects of a list, each once; raises InvalidField if one does not exist.
 

@@ -11,7 +11,7 @@ from sqlalchemy import select
 from app.accounts import user_refs
 from app.accounts.models import User, UserType
 from app.core.actor import Actor
-from app.database.session import by_id, reading, session
+from app.database.session import reading, session
 from app.projects import labels, loaders, messages, samples, service, states, ticket_rows
 from app.projects.builders import label_json, state_json
 from app.projects.loaders import SeenProject, visible_by_key
@@ -24,6 +24,7 @@ from app.projects.schemas import (
     StateCreate,
     StatePatch,
 )
+from app.projects.states import REVIEW
 from app.web.forms import Form, create, load_form, remember_originals, submit, submit_edits
 from app.web.guard import actor, write
 from app.web.render import go, is_htmx, page, partial, with_toast, with_undo
@@ -51,11 +52,6 @@ def project_options() -> list[tuple[str, str]]:
 def offered_projects() -> list[dict[str, Any]]:
     """The JSON of the live projects that a page lists or a form offers."""
     return service.list_projects(actor(), limit=MAX_PROJECTS, cursor=None).data
-
-
-def projects_in_words(project_ids: list[str]) -> str:
-    """The keys of a list of projects, of which an empty one means all; needs a unit of work."""
-    return ", ".join(loaders.listed_keys(project_ids)) or messages.ALL_PROJECTS
 
 
 @pages.get("/projects")
@@ -138,17 +134,17 @@ def general(key: str) -> Response:
 def save_general(key: str) -> Response:
     project = project_of(key)
     form = load_form(ProjectPatch, keep_empty=True)
-    if not form.data.get("sign_off") and project.review_state_id is None:
-        # The form suggests a review state even if none is stored.
-        form.data.pop("review_state_id", None)
 
     def stored(person: Actor) -> dict[str, Any]:
-        return _general_values(loaders.writable(person, project.id, lock=True))
+        locked = loaders.writable(person, project.id, lock=True)
+        return _shown_values(locked, states.open_ones(project.id))
 
     def work(person: Actor, edited: dict[str, Any]) -> None:
+        if _suggests(loaders.writable(person, project.id)):
+            edited[REVIEW] = form.data.get(REVIEW) if edited.get("sign_off") else None
         service.update_project(person, project.id, **edited)
 
-    words = {"owner_user_id": _name_of_person, "review_state_id": _name_of_state}
+    words = {"owner_user_id": user_refs.name_of, REVIEW: states.name_of}
     if submit_edits(form, stored, work, words):
         return go(f"/projects/{key}/settings/general?saved")
     return _show_general(project, form, status=422)
@@ -167,32 +163,32 @@ def delete(key: str) -> Response:
     return go("/projects")
 
 
-def _general_values(project: SeenProject) -> dict[str, Any]:
-    return {name: getattr(project, name) for name in ProjectPatch().fields}
+def _suggests(project: SeenProject) -> bool:
+    """Whether the form suggests a review state, which is stored with sign-off only."""
+    return not project.sign_off and project.review_state_id is None
 
 
-def _name_of_person(user_id: str) -> str:
-    return user_refs.summaries([user_id])[user_id]["display_name"]
-
-
-def _name_of_state(state_id: str | None) -> str:
-    state = by_id(WorkflowState, state_id) if state_id else None
-    return state.name if state else messages.NONE
+def _shown_values(project: SeenProject, open_states: list[WorkflowState]) -> dict[str, Any]:
+    """The values that the form shows."""
+    values = {name: getattr(project, name) for name in ProjectPatch().fields}
+    if _suggests(project) and open_states:
+        # The last state before done is where work usually waits.
+        values[REVIEW] = open_states[-1].id
+    return values
 
 
 def _show_general(
     project: SeenProject, form: Form, *, delete_form: Form | None = None, status: int = 200
 ) -> Response:
-    remember_originals(form, _general_values(project))
     with reading():
         people = session.execute(
             select(User.id, User.display_name, User.is_active)
             .where(User.type == UserType.HUMAN)
             .order_by(User.display_name)
         ).all()
-        open_states = [
-            state for state in states.ordered(project.id) if state.category != StateCategory.DONE
-        ]
+        open_states = states.open_ones(project.id)
+    values = _shown_values(project, open_states)
+    remember_originals(form, values)
     review_states = [("", messages.NONE), *((state.id, state.name) for state in open_states)]
     owners = [
         (row.id, row.display_name)
@@ -204,9 +200,7 @@ def _show_general(
         project=project,
         owners=owners,
         review_states=review_states,
-        # The last state before done is where work usually waits.
-        review_state_id=project.review_state_id
-        or ("" if project.sign_off else review_states[-1][0]),
+        review_state_id=values[REVIEW] or "",
         form=form,
         delete_form=delete_form,
         saved="saved" in request.args,

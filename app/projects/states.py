@@ -94,6 +94,17 @@ def ordered(project_id: str) -> Sequence[WorkflowState]:
     return session.scalars(statement.order_by(WorkflowState.position)).all()
 
 
+def open_ones(project_id: str) -> list[WorkflowState]:
+    """The project's states that are not done, by position."""
+    return [state for state in ordered(project_id) if state.category != StateCategory.DONE]
+
+
+def name_of(state_id: str | None) -> str:
+    """The name of a state for messages."""
+    state = session.get(WorkflowState, state_id) if state_id else None
+    return state.name if state else messages.NONE
+
+
 def for_review(project_id: str, state_id: str) -> AnyRow:
     """The state that a request names as the review state; raises InvalidField."""
     state = loaders.state_in_body(project_id, state_id, REVIEW)

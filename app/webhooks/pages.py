@@ -15,8 +15,8 @@ from app.core.clock import DAY_MS, HOUR_MS, now_ms
 from app.core.errors import Conflict, InvalidField
 from app.database.session import reading, session
 from app.http.current import current_settings
-from app.projects.loaders import listed_keys
-from app.projects.pages import offered_projects, projects_in_words
+from app.projects.loaders import listed_keys, projects_in_words
+from app.projects.pages import offered_projects
 from app.web.forms import Form, load_form, remember_originals, submit, submit_edits
 from app.web.guard import actor, write
 from app.web.render import go, page

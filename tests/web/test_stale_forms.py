@@ -233,6 +233,38 @@ def test_a_save_without_an_edit_says_what_was_switched(
     assert "This was changed to “On” after you opened the form." in refused.text
 
 
+def test_a_suggested_review_state_replaces_no_chosen_one(ada: Reader, cast, cases) -> None:
+    case = cases["project"]
+    states = ok(cast.ada.get(f"{case.resource}/workflow-states"))["data"]
+    sent = SentForm(ada.get(case.page).text).sent
+    assert sent["review_state_id"] == [states[3]["id"]]
+    theirs = {"sign_off": True, "review_state_id": states[0]["id"]}
+    ok(cast.ada.patch(case.resource, theirs))
+    assert ada.post(case.action, **{**sent, "name": "Renamed"}).status_code == 303
+    stored = ok(cast.ada.patch(case.resource, {}))
+    expected = {**theirs, "name": "Renamed"}
+    assert {name: stored[name] for name in expected} == expected
+
+
+def test_a_suggested_review_state_is_stored_when_sign_off_is_switched_on(
+    ada: Reader, cast, cases
+) -> None:
+    case = cases["project"]
+    sent = SentForm(ada.get(case.page).text).sent
+    ada.post(case.action, **{**sent, "name": "Renamed"})
+    assert ok(cast.ada.patch(case.resource, {}))["review_state_id"] is None
+    sent = SentForm(ada.get(case.page).text).sent
+    ada.post(case.action, **{**sent, "sign_off": "on"})
+    assert [ok(cast.ada.patch(case.resource, {}))["review_state_id"]] == sent["review_state_id"]
+    # One that was removed on purpose stays removed.
+    sent = SentForm(ada.get(case.page).text).sent
+    ada.post(case.action, **{**sent, "review_state_id": ""})
+    sent = SentForm(ada.get(case.page).text).sent
+    assert sent["review_state_id"] == [""]
+    ada.post(case.action, **{**sent, "name": "Again"})
+    assert ok(cast.ada.patch(case.resource, {}))["review_state_id"] is None
+
+
 def third_value(name: str, case: Case) -> tuple[str, Any]:
     """A field, and another value than the stored one and the one that Ada saw."""
     field = next(iter(case.mine))

@@ -18,7 +18,7 @@ from app.core.actor import Actor
 from app.core.ids import as_uuid
 from app.database.session import reading, session
 from app.projects import loaders as projects_loaders
-from app.projects.pages import offered_projects, projects_in_words
+from app.projects.pages import offered_projects
 from app.tickets import loaders as tickets
 from app.tickets import read, stalled_bots
 from app.web.forms import Form, load_form, remember_originals, submit_edits
@@ -90,7 +90,7 @@ def change_settings(bot_id: str) -> Response:
     def work(person: Actor, edited: dict[str, Any]) -> None:
         bots.update_bot(person, bot_id, **edited)
 
-    if not submit_edits(form, stored, work, {"project_ids": projects_in_words}):
+    if not submit_edits(form, stored, work, {"project_ids": projects_loaders.projects_in_words}):
         return _show_bot(username, form, status=422)
     return go(f"/bots/{username}")
 
