@@ -319,7 +319,8 @@ def _states(project: SeenProject) -> dict[str, Any]:
 def _labels(project: SeenProject) -> dict[str, Any]:
     counts = ticket_rows.live_by_label(project.id)
     rows = [
-        {**label_json(label), "tickets": counts.get(label.id, 0)}
+        # As browsers send a color.
+        {**label_json(label), "color": label.color.lower(), "tickets": counts.get(label.id, 0)}
         for label in labels.by_name(project.id)
     ]
     choices = [("", messages.SELECT), *((row["id"], row["name"]) for row in rows)]

@@ -265,6 +265,19 @@ def test_a_suggested_review_state_is_stored_when_sign_off_is_switched_on(
     assert ok(cast.ada.patch(case.resource, {}))["review_state_id"] is None
 
 
+@pytest.mark.parametrize("theirs", ["#AABBCC", "#112233"])
+def test_a_color_in_capitals_is_not_an_edit(ada: Reader, cast, cases, theirs) -> None:
+    case = cases["label"]
+    ok(cast.ada.patch(case.resource, {"color": "#AABBCC"}))
+    sent = SentForm(ada.get(case.page).text).sent
+    ok(cast.ada.patch(case.resource, {"color": theirs}))
+    # Browsers send colors in small letters.
+    sent |= {"color": ["#aabbcc"], "name": ["Renamed"]}
+    assert ada.post(case.action, **sent).status_code == 303
+    stored = ok(cast.ada.patch(case.resource, {}))
+    assert (stored["name"], stored["color"]) == ("Renamed", theirs)
+
+
 def third_value(name: str, case: Case) -> tuple[str, Any]:
     """A field, and another value than the stored one and the one that Ada saw."""
     field = next(iter(case.mine))
