@@ -278,6 +278,15 @@ def test_a_color_in_capitals_is_not_an_edit(ada: Reader, cast, cases, theirs) ->
     assert (stored["name"], stored["color"]) == ("Renamed", theirs)
 
 
+def test_settings_can_be_saved_where_a_deletion_was_refused(ada: Reader, cast, cases) -> None:
+    refused = ada.post("/projects/OPEN/settings/delete", confirm="nope")
+    form = refused.text[: refused.text.index('name="originals"')]
+    action = form[form.rindex("<form") :].split('action="')[1].split('"')[0]
+    sent = SentForm(refused.text).sent
+    assert ada.post(action, **{**sent, "name": "Renamed"}).status_code == 303
+    assert ok(cast.ada.patch(cases["project"].resource, {}))["name"] == "Renamed"
+
+
 def third_value(name: str, case: Case) -> tuple[str, Any]:
     """A field, and another value than the stored one and the one that Ada saw."""
     field = next(iter(case.mine))
