@@ -55,15 +55,18 @@ export function watchDrafts() {
 const draftsOf = (within) => [...(within?.querySelectorAll("[data-draft]") ?? [])];
 const forget = (area) => sessionStorage.removeItem(area.dataset.draft);
 
-/** Save a draft of a text and its single-line fields. One that is `sent` is deleted once a page confirms its arrival. */
+/** Save a draft of a text and the edited lines beside it. One that is `sent` is deleted once a page confirms its arrival. */
 function keep(area, sent) {
-  const beside = [...area.form.querySelectorAll(LINES)].filter((line) => line.value.trim());
-  if (area.value.trim() === "" && beside.every((line) => line.value === line.defaultValue)) return forget(area);
+  // A form that comes back with an error has earlier edits as its default values.
+  const earlier = new Map(JSON.parse(sessionStorage.getItem(area.dataset.draft))?.[6]);
+  const isEdited = (line) => line.value !== line.defaultValue || earlier.has(line.name);
+  const beside = [...area.form.querySelectorAll(LINES)].filter(isEdited);
+  if (area.value.trim() === "" && beside.every(({ value, defaultValue }) => value === defaultValue || !value.trim())) return forget(area);
   const here = [location.pathname + location.search, document.title];
   // After a conflict the draft is based on the common ancestor of both versions.
-  const { merged_from: both, seen, base } = area.form.elements;
+  const { merged_from: both, seen, base, originals } = area.form.elements;
   const lines = beside.map(({ name, value }) => [name, value]);
-  const draft = [area.value, Date.now(), sent, ...here, (both ?? seen ?? base)?.value, lines];
+  const draft = [area.value, Date.now(), sent, ...here, (both ?? seen ?? base ?? originals)?.value, lines];
   sessionStorage.setItem(area.dataset.draft, JSON.stringify(draft));
 }
 
@@ -124,12 +127,12 @@ function restoreDrafts(within) {
     if (!found || area.dataset.restored) continue;
     area.dataset.restored = "yes";
     const [text, at, , , , begun, lines = []] = JSON.parse(found);
-    const { seen, base, etag } = area.form.elements;
+    const { seen, base, originals, etag } = area.form.elements;
     const fields = [[area, text], ...lines.map(([name, value]) => [area.form.querySelector(`[name="${name}"]`), value])];
     const changed = fields.filter(([field, value]) => field && value !== field.defaultValue);
     if (!changed.length) continue;
     offer?.remove();
-    const version = seen ?? base;
+    const version = seen ?? base ?? originals;
     const [now, tag] = [version?.value, etag?.value];
     const isOlder = Boolean(version && begun && begun !== now);
     // With the draft's base version, saving shows what others changed since.

@@ -227,3 +227,49 @@ def test_title_and_description_of_a_new_ticket_are_one_draft(wide):
     expect(title).to_have_value("")
     expect(text).to_have_value("")
     assert page.evaluate(DRAFTS) == []
+
+
+def test_a_draft_of_a_note_that_someone_else_changed_meets_the_change(wide, seeded):
+    path = f"/projects/{seeded.ids['project']}/sticky-notes"
+    made = seeded.call("POST", path, {"body": "Before"})["id"]
+    wide.go("/projects/DEMO/sticky-notes")
+    place = wide.page.locator(f"#note-{made}")
+    place.get_by_role("link", name="Edit note").click()
+    text = place.locator("textarea")
+    text.fill("Mine")
+    place.get_by_role("link", name="Cancel").click()
+    expect(text).to_have_count(0)
+    seeded.call("PATCH", f"/sticky-notes/{made}", {"body": "Theirs"}, as_bot=True)
+    place.get_by_role("link", name="Edit note").click()
+    expect(text).to_have_value("Mine")
+    expect(place.get_by_text(NOTE)).to_contain_text("from before the last change")
+    place.get_by_role("button", name="Save").click()
+    expect(place).to_contain_text("This was changed to “Theirs” after you opened the form.")
+    place.get_by_role("button", name="Save").click()
+    expect(place.locator(".note-body")).to_have_text("Mine")
+
+
+def test_a_draft_of_a_template_undoes_no_change_of_someone_else(wide, seeded):
+    page, templates = wide.page, "/projects/DEMO/settings/templates"
+    first = {"name": "Bug", "title": "Broken", "body": "Steps", "type": "story"}
+
+    def post(address, form):
+        """As another tab sends it."""
+        headers = {"Origin": wide.base}
+        page.context.request.post(address, form=form, headers=headers, max_redirects=0)
+
+    post(wide.base + templates, first)
+    wide.go(templates)
+    page.get_by_role("link", name="Bug").first.click()
+    address = page.url
+    page.get_by_label("Description").fill("Steps, by me")
+    until(lambda: page.evaluate(DRAFTS))
+    wide.go(templates)
+    post(address, {**first, "title": "Theirs"})
+    page.goto(address)
+    expect(page.get_by_label("Description")).to_have_value("Steps, by me")
+    expect(page.get_by_label("Title")).to_have_value("Theirs")
+    page.get_by_role("button", name="Save changes").click()
+    page.get_by_role("link", name="Bug").first.click()
+    expect(page.get_by_label("Description")).to_have_value("Steps, by me")
+    expect(page.get_by_label("Title")).to_have_value("Theirs")
