@@ -12,6 +12,8 @@ const waiting = (name) => `[Uploading ${name}…]`;
 const uploads = new Set();
 // Forms that are to be sent once these have ended, each with its submitter and message.
 const held = new WeakMap();
+// Whether a placeholder is being inserted, which counts as typed.
+let placing = false;
 
 export function watchFiles() {
   document.addEventListener("paste", (event) => {
@@ -32,6 +34,7 @@ export function watchFiles() {
   }
   // In the capture phase, before htmx and drafts see it.
   document.addEventListener("submit", hold, true);
+  document.addEventListener("input", ({ isTrusted, target }) => isTrusted && !placing && letGo(target.form));
   document.addEventListener("click", (event) => {
     const button = event.target.closest("[data-attach], [data-pick]");
     if (button) pick(event, button);
@@ -68,7 +71,9 @@ async function addAll(files, place, area) {
 
 async function add(one, place) {
   const { area, file, name } = one;
+  placing = true;
   if (area) insert(area, waiting(name), area.selectionStart, area.selectionEnd);
+  placing = false;
   const made = await send(file, name, place, area);
   if (area) {
     replace(fieldOf(one), waiting(name), made ? linkTo(made) : "");
@@ -96,6 +101,14 @@ function hold(event) {
   say(note, upload);
 }
 
+/** Whoever goes on editing is not done, so the form waits no longer. */
+function letGo(form) {
+  if (!held.has(form)) return;
+  held.get(form).note.remove();
+  held.delete(form);
+  toast("You went on typing, so nothing was saved. Save again when you are done.");
+}
+
 function say(note, { name }) {
   note.textContent = `Waiting for ${name}…`;
   announce(note.textContent);
@@ -121,8 +134,10 @@ const linkTo = (made) => `${made.is_image ? "!" : ""}[${made.name.replace(/[[\]\
 function replace(area, mark, text) {
   const at = area.value.indexOf(mark);
   if (at < 0) return;
+  const end = at + mark.length;
   const { selectionStart: from } = area;
-  area.setRangeText(text, at, at + mark.length, from > at ? "end" : "preserve");
+  // A caret behind the placeholder stays where the user types.
+  area.setRangeText(text, at, end, from > at && from <= end ? "end" : "preserve");
   area.dispatchEvent(new Event("input", { bubbles: true }));
 }
 

@@ -181,3 +181,41 @@ def test_a_draft_forgets_an_upload_that_ended_with_its_page(wide, ticket):
         page.locator("#comment-body").press_sequentially(" and so on")
     wide.go(f"/tickets/{ticket}")
     expect(page.locator("#comment-body")).to_have_value("Look:  and so on")
+
+
+def test_a_form_that_waits_is_not_sent_while_its_text_goes_on(wide, ticket):
+    page = wide.page
+    area = page.locator("#comment-body")
+    area.fill("Look: ")
+    sent = []
+    page.on("request", lambda one: one.url.endswith("/comments") and sent.append(one))
+    with uploading(wide, "comment-body") as upload:
+        area.press("Control+Enter")
+        expect_waiting(page)
+        area.press("Control+End")
+        area.press_sequentially(" and half a sen")
+        expect(wide.toast()).to_contain_text("nothing was saved. Save again when you are done.")
+        expect(page.locator("form span", has_text="Waiting")).to_have_count(0)
+        upload.continue_()
+        expect(area).to_have_value(re.compile(f"Look: {LINK} and half a sen"))
+    area.press_sequentially("tence")
+    assert not sent
+    area.press("Control+Enter")
+    expect(page.locator("#thread .markdown")).to_contain_text("and half a sentence")
+    assert len(sent) == 1
+
+
+def test_a_file_that_is_added_while_a_form_waits_is_waited_for(wide, ticket):
+    page = wide.page
+    area = page.locator("#comment-body")
+    area.fill("Look: ")
+    with held_uploads(wide) as held:
+        for count in (1, 2):
+            wide.page.evaluate(PASTE, ["comment-body", list(IMAGE["buffer"])])
+            until(lambda count=count: page.evaluate("1") and len(held) == count)
+            if count == 1:
+                area.press("Control+Enter")
+                expect_waiting(page)
+        for one in held:
+            one.continue_()
+        expect(page.locator("#thread .markdown img")).to_have_count(2)
