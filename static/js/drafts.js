@@ -1,12 +1,11 @@
 // Serves [data-draft], a text field with drafts, and data-behavior="drafts" and data-behavior="draft", the list of drafts.
 // Drafts of unsent text: saved, restored and listed.
 
-import { announce, isLedHere, marked, timeText, toast } from "./page.js";
+import { announce, isLedHere, marked, timeText, toast, uploads, waiting } from "./page.js";
 
 // A draft stays in this tab until it is sent, discarded, or the user logs out.
 
 const KEPT_AFTER = 500;
-const UPLOADING = /\[Uploading [^\n]+?…\]/g;
 // Single-line fields of the same form, such as a title.
 const LINES = "input[name]:not([type=hidden], [type=checkbox], [type=radio], [type=file])";
 
@@ -66,7 +65,8 @@ function keep(area, sent) {
   // After a conflict the draft is based on the common ancestor of both versions.
   const { merged_from: both, seen, base, originals } = area.form.elements;
   const lines = beside.map(({ name, value }) => [name, value]);
-  const draft = [area.value, Date.now(), sent, ...here, (both ?? seen ?? base ?? originals)?.value, lines];
+  const marks = [...uploads].map(waiting).filter((mark) => area.value.includes(mark));
+  const draft = [area.value, Date.now(), sent, ...here, (both ?? seen ?? base ?? originals)?.value, lines, marks];
   sessionStorage.setItem(area.dataset.draft, JSON.stringify(draft));
 }
 
@@ -89,7 +89,8 @@ function setAside(area) {
   });
 }
 
-// Each draft: key, text, time, whether it was sent, address and title of its page, base version, single-line fields.
+// Each draft: key, text, time, whether it was sent, address and title of its page, base version, single-line fields,
+// placeholders of uploads.
 const everyDraft = () =>
   Object.entries(sessionStorage).flatMap(([key, kept]) => (kept.startsWith("[") ? [[key, ...JSON.parse(kept)]] : []));
 
@@ -115,9 +116,10 @@ function changeHands() {
  */
 function settleDrafts() {
   const isLed = isLedHere() && !marked("signed-out");
-  for (const [key, text, at, sent, address, ...more] of everyDraft()) {
+  for (const [key, text, at, sent, address, title, begun, lines, marks = []] of everyDraft()) {
+    const settled = marks.reduce((all, mark) => all.replace(mark, ""), text);
     if (sent && isLed && document.referrer === location.origin + address) sessionStorage.removeItem(key);
-    else sessionStorage.setItem(key, JSON.stringify([text.replace(UPLOADING, ""), at, false, address, ...more]));
+    else sessionStorage.setItem(key, JSON.stringify([settled, at, false, address, title, begun, lines]));
   }
 }
 

@@ -2,15 +2,11 @@
 // Uploads by paste, drop or file dialog, with progress, and the image viewer.
 
 import { insert } from "./inserting.js";
-import { announce, toast } from "./page.js";
+import { announce, toast, uploads, waiting } from "./page.js";
 
 // Images in rendered text, unless inside a link.
 const IN_TEXT = "img[src^='/files/']:not(a *)";
-// The placeholder in the text during an upload.
-const waiting = (name) => `[Uploading ${name}…]`;
-// The uploads into text fields that have not ended, each with its field and the file's name.
-const uploads = new Set();
-// Forms that are to be sent once these have ended, each with its submitter and message.
+// Forms that are to be sent once uploads have ended, each with its submitter and message.
 const held = new WeakMap();
 // Whether a placeholder is being inserted, which counts as typed.
 let placing = false;
@@ -72,11 +68,11 @@ async function addAll(files, place, area) {
 async function add(one, place) {
   const { area, file, name } = one;
   placing = true;
-  if (area) insert(area, waiting(name), area.selectionStart, area.selectionEnd);
+  if (area) insert(area, waiting(one), area.selectionStart, area.selectionEnd);
   placing = false;
   const made = await send(file, name, place, area);
   if (area) {
-    replace(fieldOf(one), waiting(name), made ? linkTo(made) : "");
+    replace(fieldOf(one), waiting(one), made ? linkTo(made) : "");
     uploads.delete(one);
     release(one, made);
   }

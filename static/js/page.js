@@ -22,6 +22,12 @@ export function isLedHere() {
   return type === "navigate" && redirectCount > 0;
 }
 
+// The uploads into text fields that have not ended, each with its field and the file's name.
+export const uploads = new Set();
+
+/** The placeholder in the text during an upload. */
+export const waiting = ({ name }) => `[Uploading ${name}…]`;
+
 /** Announce something to screen readers. */
 export function announce(text) {
   marked("announcements").textContent = text;

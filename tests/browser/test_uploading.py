@@ -183,6 +183,20 @@ def test_a_draft_forgets_an_upload_that_ended_with_its_page(wide, ticket):
     expect(page.locator("#comment-body")).to_have_value("Look:  and so on")
 
 
+def test_a_draft_keeps_what_only_looks_like_an_upload(wide, ticket):
+    page = wide.page
+    text = "The label says [Uploading report.pdf…] forever"
+    page.locator("#comment-body").fill(text)
+    wide.go(f"/tickets/{ticket}")
+    expect(page.locator("#comment-body")).to_have_value(text)
+    with uploading(wide, "comment-body"):
+        page.locator("#comment-body").press_sequentially("!")
+        expect(page.locator("#comment-body")).to_have_value(re.compile("Uploading image.png"))
+    for _ in range(2):
+        wide.go(f"/tickets/{ticket}")
+        expect(page.locator("#comment-body")).to_have_value(f"{text}!")
+
+
 def test_a_form_that_waits_is_not_sent_while_its_text_goes_on(wide, ticket):
     page = wide.page
     area = page.locator("#comment-body")
