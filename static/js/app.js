@@ -8,8 +8,8 @@ import { watchPalette } from "./palette.js";
 import { watchSession } from "./server.js";
 
 document.documentElement.classList.add("scripted");
-// The server words due dates by the reader's day.
-document.cookie = `utc_offset=${-new Date().getTimezoneOffset()}; path=/; max-age=31536000; samesite=lax`;
+tellDay();
+document.addEventListener("visibilitychange", tellDay);
 watchSession();
 watchPage();
 watchDialogs();
@@ -17,3 +17,8 @@ watchKeys();
 watchPalette();
 // Only browsers in which notifications were turned on load their script.
 if (localStorage.getItem("notify")) import("./notify.js");
+
+/** The server words due dates by the reader's day. A page can stay open while clocks change or its reader travels. */
+function tellDay() {
+  document.cookie = `utc_offset=${-new Date().getTimezoneOffset()}; path=/; max-age=31536000; samesite=lax`;
+}

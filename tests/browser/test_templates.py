@@ -125,3 +125,11 @@ def test_a_view_is_shared_and_kept_private_again(wide):
     menu.locator("summary").click()
     menu.get_by_role("button", name="Delete view Due this week").click()
     expect(menu.get_by_role("link", name="Due this week")).to_have_count(0)
+
+
+def test_a_page_that_is_looked_at_again_says_where_its_reader_is(wide_apart):
+    page = wide_apart.page
+    wide_apart.go("/projects/DEMO/board")
+    page.evaluate("Date.prototype.getTimezoneOffset = () => -345")
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    assert "utc_offset=345" in page.evaluate("document.cookie")
