@@ -287,6 +287,18 @@ def test_settings_can_be_saved_where_a_deletion_was_refused(ada: Reader, cast, c
     assert ok(cast.ada.patch(cases["project"].resource, {}))["name"] == "Renamed"
 
 
+def test_a_webhook_keeps_its_projects_when_all_are_deleted(ada: Reader, cast, cases) -> None:
+    case = cases["webhook"]
+    ok(cast.ada.patch(case.resource, {"project_ids": [cast.open_project]}))
+    for project_id in (cast.open_project, cast.fenced_project):
+        ok(cast.ada.delete(f"/projects/{project_id}"), 204)
+    sent = SentForm(ada.get(case.page).text).sent
+    new = "https://example.org/new"
+    assert ada.post(case.action, **{**sent, "url": new}).status_code == 303
+    stored = ok(cast.ada.patch(case.resource, {}))
+    assert (stored["url"], stored["project_ids"]) == (new, [cast.open_project])
+
+
 def third_value(name: str, case: Case) -> tuple[str, Any]:
     """A field, and another value than the stored one and the one that Ada saw."""
     field = next(iter(case.mine))
