@@ -1,4 +1,4 @@
-"""How much code one request runs through: `python -m tests.house.walks` prints it.
+"""How much code one request runs through: `python -m tests.conventions.walks` prints it.
 
 Counts the files of app that a request enters and the function calls in them. The third request of
 each kind counts, on SQLite, so that caches are filled.

@@ -1,4 +1,4 @@
-"""Counts that keep the code easy to work with: `python -m tests.house.counts` prints them."""
+"""Counts that keep the code easy to work with: `python -m tests.conventions.counts` prints them."""
 
 import ast
 import re

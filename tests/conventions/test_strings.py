@@ -4,8 +4,8 @@ import ast
 
 import pytest
 
-from tests.house import strings
-from tests.house.counts import modules
+from tests.conventions import strings
+from tests.conventions.counts import modules
 
 
 @pytest.fixture(scope="module")

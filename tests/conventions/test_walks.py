@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.house.walks import walks
+from tests.conventions.walks import walks
 
 pytestmark = pytest.mark.slow
 MAX_FILES = {"REST get": 22, "REST create": 36, "MCP create_ticket": 45, "MCP get_self": 29}

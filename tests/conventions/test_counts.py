@@ -1,6 +1,6 @@
 """The code stays as easy to work with as it is; a limit rises only by what a feature needs."""
 
-from tests.house import counts
+from tests.conventions import counts
 
 
 def test_no_line_cites_a_document_that_is_not_here():

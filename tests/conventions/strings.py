@@ -1,7 +1,7 @@
-"""Every string that people and clients see: `python -m tests.house.strings` prints them to be read.
+"""Every string that people and clients see: `python -m tests.conventions.strings` prints them.
 
 Texts of pages are in their templates, those of Python code in the `messages.py` of each package.
-Arguments limit the list to paths that begin with one of them: `python -m tests.house.strings
+Arguments limit the list to paths that begin with one of them: `python -m tests.conventions.strings
 templates/wiki app/wiki`. `--messages` leaves only the modules of messages. Braces replace values.
 Docstrings of routes and commands are public, and in the list.
 """
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html import unescape
 
-from tests.house.counts import ROOT, nodes
+from tests.conventions.counts import ROOT, nodes
 
 JINJA = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 TAG = re.compile(r"<[^<>]*>")
