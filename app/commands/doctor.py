@@ -16,6 +16,7 @@ from app.accounts.models import User, UserType, Workspace
 from app.commands import messages
 from app.commands.secrets import lost_second_factors, lost_secrets, under_previous_key
 from app.config import Settings
+from app.core import clock
 from app.core.clock import MINUTE_MS, iso, now_ms
 from app.core.errors import Unavailable
 from app.core.text import counted, pluralize
@@ -142,6 +143,9 @@ def _database(settings: Settings) -> Iterator[Finding]:
         else:
             number = session.scalar(text("SHOW server_version"))
             yield Finding("database", messages.postgresql(number))
+            off = clock.host_is_off_ms()
+            remedy = messages.SET_CLOCK if abs(off) > clock.HOST_MAY_BE_OFF_MS else ""
+            yield Finding("clock", messages.clock(off), remedy, is_note=True)
         # Revisions are four-digit numbers, so they compare as text.
         is_newer = version is not None and version > newest
         remedy = MADE_BY_A_NEWER_RELEASE if is_newer else messages.UPGRADE

@@ -108,6 +108,15 @@ def postgresql(version: str | None) -> str:
     return f"PostgreSQL {version}"
 
 
+SET_CLOCK = "Turn on NTP here or on the host of PostgreSQL. Docket uses the clock of PostgreSQL."
+
+
+def clock(off: int) -> str:
+    """``off``: how far the clock of this host is ahead of that of PostgreSQL, in milliseconds."""
+    direction = "ahead of" if off > 0 else "behind"
+    return f"{abs(off) / 1000:,.1f} seconds {direction} PostgreSQL"
+
+
 RESTORE_BACKUP = "Restore a backup."
 UPGRADE = "Start the server, or run 'flask db upgrade'."
 

@@ -2,9 +2,14 @@
 
 Internally, a time is an integer: milliseconds since the epoch. Clients see ISO 8601 in UTC with
 milliseconds and ``Z``.
+
+On SQLite the time is that of the host. On PostgreSQL it is that of the database, as ids of several
+hosts must sort by time: a process measures how far that clock is ahead of its monotonic one
+(``database/connect.py``), so the clock of the host has no part in it.
 """
 
 import time
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
@@ -13,8 +18,52 @@ HOUR_MS = 60 * MINUTE_MS
 DAY_MS = 24 * HOUR_MS
 
 
+# A clock that was set back by more than this is followed; by less, time stands still meanwhile.
+MAX_STANDSTILL_MS = 1_000
+
+
+@dataclass(slots=True)
+class _SharedTime:
+    # How far the clock of the database is ahead of ``time.monotonic_ns``; None: not measured.
+    ahead_ns: int | None = None
+    # Time does not go back behind this.
+    floor_ms: int = 0
+
+
+_shared = _SharedTime()
+# More than this is worth a word to the operator.
+HOST_MAY_BE_OFF_MS = 1_000
+
+
 def now_ms() -> int:
+    if _shared.ahead_ns is None:
+        return host_ms()
+    return max(_shared.floor_ms, (time.monotonic_ns() + _shared.ahead_ns) // 1_000_000)
+
+
+def host_ms() -> int:
+    """The time by the clock of the host."""
     return time.time_ns() // 1_000_000
+
+
+def host_is_off_ms() -> int:
+    """How far the clock of the host is ahead of the time that counts."""
+    return host_ms() - now_ms()
+
+
+def follow(moment: int, before: int, after: int) -> bool:
+    """Let ``now_ms`` follow a clock that showed ``moment`` between two monotonic times, all in ns.
+
+    Returns whether it followed no clock before.
+    """
+    at_least, at_most = moment - after, moment - before
+    known, now = _shared.ahead_ns, now_ms()
+    # A slow answer is no reason to change what a faster one showed.
+    ahead = (at_least + at_most) // 2 if known is None else min(max(known, at_least), at_most)
+    lag = now - (time.monotonic_ns() + ahead) // 1_000_000
+    _shared.floor_ms = now if lag <= MAX_STANDSTILL_MS else 0
+    _shared.ahead_ns = ahead
+    return known is None
 
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -37,6 +37,13 @@ def _tick() -> tuple[int, int]:
         return _last_ms, _counter
 
 
+def start_over() -> None:
+    """Forget the ids made so far: their clock is not that of the rows."""
+    global _last_ms  # noqa: PLW0603 - the state of the process
+    with _lock:
+        _last_ms = 0
+
+
 def new_id() -> str:
     """A new UUIDv7, greater than any that this process has made."""
     millisecond, counter = _tick()

@@ -3,7 +3,7 @@
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -16,6 +16,7 @@ from sqlalchemy import Connection, Engine, event
 from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from app.core import clock, ids
 from app.core.lanes import LONG_THREADS
 from app.database.compiled_statements import wrapped
 
@@ -32,6 +33,8 @@ FRESH_SECONDS = 1.0
 # Keys of a connection's ``info``: when it was last used, and its level of synchronous commit.
 SEEN = "docket_seen"
 _SYNCHRONOUS = "docket_synchronous"
+
+_CLOCK = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 
 # More than two units of work rarely read at once, and the pool needs its connections.
 MAX_IDLE_CONNECTIONS = 2
@@ -187,18 +190,32 @@ def _set_synchronous(connection: Connection, level: str) -> None:
         connection.info[_SYNCHRONOUS] = level
 
 
-def run_on_driver(connection: Connection, sql: str, **options: Any) -> None:
+def run_on_driver(connection: Connection, sql: str, **options: Any) -> Any:
     """Run SQL on the driver; through SQLAlchemy it would take a quarter of a short write."""
     driver: Any = connection.connection.dbapi_connection
     try:
-        driver.execute(sql, **options)
+        return driver.execute(sql, **options)
     except connection.dialect.loaded_dbapi.Error as error:
         raise wrapped(connection, sql, error) from error
 
 
 def _open_postgres(driver: Any, _record: object) -> None:
-    """Let ``_begin_postgres`` begin transactions instead of psycopg."""
+    """Let ``_begin_postgres`` begin transactions instead of psycopg, and follow the clock."""
     driver.autocommit = True
+    _follow_clock(driver.execute)
+
+
+def follow_clock(connection: Connection) -> None:
+    """Measure again how far the clock of PostgreSQL is ahead, as clocks drift and are set."""
+    _follow_clock(partial(run_on_driver, connection))
+
+
+def _follow_clock(execute: Callable[[str], Any]) -> None:
+    before = time.monotonic_ns()
+    (now_us,) = execute(_CLOCK).fetchone()
+    if clock.follow(now_us * 1000, before, time.monotonic_ns()):
+        # A command gave itself an id before it connected.
+        ids.start_over()
 
 
 def _begin_postgres(connection: Connection) -> None:

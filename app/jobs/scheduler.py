@@ -13,9 +13,11 @@ from flask import Flask
 from app.accounts import failure_windows, read_notes
 from app.accounts.answering import answer_receipts
 from app.config import Settings
+from app.core import clock
 from app.core.errors import Unavailable
 from app.core.ids import request_id
-from app.database.session import run_write
+from app.database.connect import follow_clock
+from app.database.session import reading, run_write, session
 from app.jobs.checkpointing import CHECK_SECONDS, Checkpointer
 from app.jobs.sweeping import INTERVAL_MINUTES, SWEEPERS, sweep
 from app.mail.worker import MailWorker
@@ -32,6 +34,8 @@ FLUSH_SECONDS = 15
 FAILURES_SECONDS = 20
 # The interval of storing bots' reads.
 READS_SECONDS = 1
+# The interval of measuring the clock of PostgreSQL.
+FOLLOW_SECONDS = 10
 # The interval of checks for news to mail to people.
 NOTICES_SECONDS = 30
 # The delay of the first sweep after the start of the process.
@@ -60,11 +64,12 @@ class Jobs:
     def __init__(self, app: Flask) -> None:
         self._app = app
         self._worker = Worker(app)
-        settings: Settings = app.config["SETTINGS"]
-        self._mail_worker = MailWorker(app) if settings.smtp_url else None
+        self._settings: Settings = app.config["SETTINGS"]
+        self._mail_worker = MailWorker(app) if self._settings.smtp_url else None
         self._flusher = Flusher(app)
-        self._checkpointer = Checkpointer(app.config["SETTINGS"])
+        self._checkpointer = Checkpointer(self._settings)
         self._reads_wait = False
+        self._is_host_off = False
         self._ended = threading.Lock()
         self._stopping = threading.Event()
         self._scheduler = BackgroundScheduler(
@@ -81,6 +86,8 @@ class Jobs:
         self._run_every(FAILURES_SECONDS, self._report_failures)
         self._run_every(READS_SECONDS, self._store_reads)
         self._run_every(CHECK_SECONDS, self._checkpoint)
+        if not self._settings.is_sqlite:
+            self._run_every(FOLLOW_SECONDS, self._follow_clock)
         for number, name in enumerate(SWEEPERS):
             first = datetime.now(UTC) + timedelta(seconds=FIRST_SWEEP_SECONDS * (1 + number / 60))
             self._run_every(INTERVAL_MINUTES * 60, self._sweep, args=[name], next_run_time=first)
@@ -142,6 +149,21 @@ class Jobs:
                     log.warning("reads of bots wait", exc_info=None if is_outage else error)
                 self._reads_wait = True
 
+    def _follow_clock(self) -> None:
+        with self._app.app_context():
+            request_id.set(None)
+            try:
+                with reading():
+                    follow_clock(session.connection())
+            except Unavailable:
+                # The clocks do not part in a while.
+                return
+        off = clock.host_is_off_ms()
+        is_off = abs(off) > clock.HOST_MAY_BE_OFF_MS
+        if is_off and not self._is_host_off:
+            log.warning("the clock of this host is wrong", extra={"ahead_ms": off})
+        self._is_host_off = is_off
+
     def _collect_notices(self) -> None:
         with self._app.app_context():
             request_id.set(None)
@@ -166,8 +188,7 @@ class Jobs:
         with self._app.app_context():
             request_id.set(None)
             try:
-                settings: Settings = self._app.config["SETTINGS"]
-                sweep(name, settings, may_go_on=lambda: not self._stopping.is_set())
+                sweep(name, self._settings, may_go_on=lambda: not self._stopping.is_set())
             except Unavailable:
                 log.warning("a sweep did not run: the database is unavailable")
             except Exception:

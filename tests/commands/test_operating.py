@@ -3,10 +3,12 @@
 import json
 import sqlite3
 import threading
+import time
 
 import pytest
 
 from app.commands.moving.copies import copy_database
+from app.core import clock
 from tests.support.story import make_ticket, ok
 
 WRITERS = 4
@@ -88,6 +90,13 @@ def test_doctor_finds_a_well_installation_well(database, flask):
     assert "FAIL" not in said
     for about in ("version", "database", "schema", "people", "deliveries", "sweeps", "disk"):
         assert f" {about}: " in said
+
+
+def test_doctor_says_that_the_host_has_another_clock_than_postgresql(database, flask, monkeypatch):
+    monkeypatch.setattr(clock, "host_ms", lambda: time.time_ns() // 1_000_000 - 2_500)
+    said = flask("doctor")
+    is_postgresql = database.kind == "postgresql"
+    assert ("note clock: 2.5 seconds behind PostgreSQL" in said) is is_postgresql
 
 
 def test_doctor_says_what_to_do(app, database, flask):

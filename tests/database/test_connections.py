@@ -1,13 +1,16 @@
 """A connection returns to the pool without a transaction or any state of its previous user."""
 
 import threading
+import time
 
 import pytest
 from psycopg.pq import TransactionStatus
 from sqlalchemy import bindparam, select, text
 
 from app.accounts.models import User
+from app.core import clock, ids
 from app.database import connect
+from app.database.locks import database_ms
 from app.database.session import Prepared, db, reading, run_write, session, transaction
 from tests.database.test_units_of_work import new_user
 
@@ -134,3 +137,30 @@ def test_none_stays_open_where_the_engine_gives_up_its_connections():
             driver.execute("SELECT 1")
     assert read() is not driver
     run_write(lambda: session.add(new_user()))
+
+
+@pytest.mark.parametrize("off_ms", [-20_000, 30_000])
+def test_ids_are_made_by_the_clock_of_postgresql_whatever_the_host_says(
+    database, monkeypatch, off_ms
+):
+    if database.kind != "postgresql":
+        # Its one host has the only clock.
+        return
+    monkeypatch.setattr(clock, "_shared", clock._SharedTime())
+    monkeypatch.setattr(clock, "host_ms", lambda: time.time_ns() // 1_000_000 + off_ms)
+    # The id that a command gives itself.
+    ids.new_id()
+    read()
+    assert abs(clock.host_is_off_ms() - off_ms) < 500
+    with reading():
+        assert abs(ids.created_ms(ids.new_id()) - database_ms()) < 500
+
+
+def test_a_process_follows_the_clock_of_postgresql_while_it_runs(database, monkeypatch):
+    if database.kind != "postgresql":
+        return
+    read()
+    monkeypatch.setattr(clock, "_shared", clock._SharedTime(ahead_ns=0))
+    with reading():
+        connect.follow_clock(session.connection())
+        assert abs(clock.now_ms() - database_ms()) < 500

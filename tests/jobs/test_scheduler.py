@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 import pytest
 from apscheduler.schedulers import base
 
+from app.core.clock import now_ms
+from app.database.session import reading, session
 from app.jobs import scheduler
 from app.jobs.scheduler import Jobs
 from app.jobs.sweeping import SWEEPERS
@@ -66,6 +68,22 @@ def test_a_stop_is_quick_and_leaves_no_thread(app, cast, soon):
         return [one for one in ours if one.name in threads or one.name.startswith(kinds)]
 
     until(lambda: not left())
+
+
+def test_a_server_warns_once_that_the_clock_of_its_host_is_wrong(
+    app, database, monkeypatch, caplog
+):
+    if database.kind != "postgresql":
+        return
+    with app.app_context(), reading():
+        session.connection()
+    monkeypatch.setattr("app.core.clock.host_ms", lambda: now_ms() - 20_000)
+    jobs = Jobs(app)
+    for _ in range(2):
+        jobs._follow_clock()
+    (warned,) = caplog.records
+    assert warned.message == "the clock of this host is wrong"
+    assert warned.ahead_ms < -19_000
 
 
 @pytest.fixture
