@@ -15,6 +15,7 @@ from app.audit.models import AuditEvent, ToolInvocation
 from app.audit.reading_status import lacks_reading, receipt_json
 from app.audit.receipt_answers import with_answers
 from app.audit.receipts import Receipt
+from app.audit.service import is_stable
 from app.core import ids
 from app.core.actor import Access, Actor, operation
 from app.core.clock import DAY_MS, now_ms
@@ -98,6 +99,7 @@ def review(actor: Actor, username: str, *, unread: bool = False) -> Review:
         AuditEvent.actor_user_id == bot.id,
         AuditEvent.category == Category.ACTIVITY.value,
         AuditEvent.created_at >= since,
+        is_stable(),
     ]
     if after:
         conditions.append(AuditEvent.id > after)

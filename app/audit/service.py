@@ -1,4 +1,8 @@
-"""Recording events, in the transaction of the change or, for refusals, in a separate one."""
+"""Recording events, in the transaction of the change or, for refusals, in a separate one.
+
+Also, which events are stable: on PostgreSQL, transactions commit in another order than that of
+the ids of their events.
+"""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -7,7 +11,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, cast
 
-from sqlalchemy import Table, insert
+from sqlalchemy import ColumnElement, Table, insert, text, true
 
 from app.audit import receipt_answers, receipts
 from app.audit.event_types import EVENTS, IMPORTED, UNDO_OF, Category
@@ -16,7 +20,7 @@ from app.core import ids
 from app.core.actor import SYSTEM, Actor, ActorKind
 from app.core.errors import DomainError, OutsideAllowlist
 from app.core.ids import request_id
-from app.database.session import AfterCommitSignal, Prepared, run_write
+from app.database.session import AfterCommitSignal, Prepared, is_postgresql, run_write, session
 
 log = logging.getLogger(__name__)
 
@@ -56,6 +60,15 @@ class Recorded:
 
 # Compiled once: every write runs it, and compiling takes longer than running.
 _INSERT = Prepared(insert(cast("Table", AuditEvent.__table__)))
+
+# The newest event, and when the oldest other transaction began that wrote and still runs. Docket's
+# own end sooner than those that are left out, such as one that an operator forgot.
+_IN_PROGRESS = text(
+    "SELECT (SELECT max(created_at) FROM audit_events),"
+    " (SELECT floor(extract(epoch FROM min(xact_start)) * 1000)::bigint FROM pg_stat_activity"
+    " WHERE datname = current_database() AND backend_xid IS NOT NULL"
+    " AND pid <> pg_backend_pid() AND xact_start > clock_timestamp() - interval '5 minutes')"
+)
 
 # The event that is being undone: events recorded meanwhile refer to it (undo/service.py).
 undo_of: ContextVar[str | None] = ContextVar("undo_of", default=None)
@@ -165,6 +178,20 @@ def record(actor: Actor, event_type: str, target: Target, /, **payload: Any) -> 
     if collected is not None:
         collected.append(recorded)
     return event_id
+
+
+def is_stable() -> ColumnElement[bool]:
+    """Whether an event is so old that no transaction can still commit an earlier one.
+
+    So whoever has read the stable events can set a marker at the newest of them.
+    """
+    if not is_postgresql():
+        return true()
+    newest, began = session.execute(_IN_PROGRESS).one()
+    if newest is None:
+        return true()
+    latest: int = newest if began is None else min(newest, began - 1)
+    return AuditEvent.created_at <= latest
 
 
 def record_separately(actor: Actor, event_type: str, target: Target, /, **payload: Any) -> None:

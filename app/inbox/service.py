@@ -37,6 +37,7 @@ from app.accounts.models import BotToken, Preferences, ReadMarker
 from app.activity.service import events_json
 from app.audit.event_types import Category
 from app.audit.models import AuditEvent
+from app.audit.service import is_stable
 from app.core import ids
 from app.core.actor import Access, Actor, operation
 from app.core.clock import DAY_MS, MINUTE_MS, now_ms
@@ -210,17 +211,15 @@ def news(
     """The tickets with news, the newest event first.
 
     ``with_read`` includes read tickets. Only events after the event ``after``, and up to ``until``
-    (ms), count. ``ticket_id`` limits the result to one ticket. Raises InvalidField for a bad
-    cursor.
+    (ms), count; without ``until`` stable ones, so that a marker at the newest hides none.
+    ``ticket_id`` limits the result to one ticket. Raises InvalidField for a bad cursor.
     """
     read = _read(actor)
-    wanted = [is_news(actor, read.oldest)]
-    if not with_read:
-        wanted.append(_is_unread(read))
+    span = [is_news(actor, read.oldest)]
     if after:
-        wanted += [AuditEvent.created_at >= ids.created_ms(after), AuditEvent.id > after]
-    if until is not None:
-        wanted.append(AuditEvent.created_at <= until)
+        span += [AuditEvent.created_at >= ids.created_ms(after), AuditEvent.id > after]
+    span.append(AuditEvent.created_at <= until if until is not None else is_stable())
+    wanted = span if with_read else [*span, _is_unread(read)]
     concerned = concerned_by(actor)
     newest = (
         select(AuditEvent.id)
@@ -257,22 +256,13 @@ def news(
     if len(rows) > limit:
         last = rows[limit - 1].newest
         next_cursor = encode(Cursor(SUBJECT, last, ids.created_ms(last)))
-    return Page(
-        _with_events(actor, rows[:limit], read, with_read=with_read, after=after, until=until),
-        next_cursor,
-    )
+    return Page(_with_events(actor, rows[:limit], span, with_read=with_read), next_cursor)
 
 
 def _with_events(
-    actor: Actor,
-    groups: Sequence[Any],
-    read: _Read,
-    *,
-    with_read: bool,
-    after: str = "",
-    until: int | None = None,
+    actor: Actor, groups: Sequence[Any], span: list[ColumnElement[bool]], *, with_read: bool
 ) -> list[TicketNews]:
-    """The groups with their newest events; with ``until``, only those within the span."""
+    """The groups with their newest events within the span."""
     if not groups:
         return []
     newest_first = (AuditEvent.created_at.desc(), AuditEvent.id.desc())
@@ -280,9 +270,8 @@ def _with_events(
         select(AuditEvent.id, AuditEvent.ticket_id)
         .where(
             AuditEvent.ticket_id == group.ticket_id,
-            is_news(actor, read.oldest),
+            *span,
             AuditEvent.id > (ids.NIL_ID if with_read else group.marker),
-            *([] if until is None else [AuditEvent.id > after, AuditEvent.created_at <= until]),
         )
         .order_by(*newest_first)
         .limit(EVENTS_PER_TICKET + MAX_COUNT)

@@ -8,6 +8,8 @@ from sqlalchemy import select
 from werkzeug.test import TestResponse
 
 from app.audit.models import AuditEvent
+from app.audit.service import WORKSPACE_ID
+from app.core import ids
 from app.database.session import reading, session
 from tests.support.cast import Caller
 
@@ -94,3 +96,22 @@ def events(app: Flask, **equal: Any) -> list[AuditEvent]:
 def event_types(app: Flask, **equal: Any) -> list[str]:
     """Return the types of the audit events with these column values, oldest first."""
     return [event.event_type for event in events(app, **equal)]
+
+
+def urgent(ticket: dict[str, Any], actor_user_id: str | None = None) -> dict[str, Any]:
+    """Return the row of a new event by which a bot raised the priority of a ticket."""
+    event_id = ids.new_id()
+    return {
+        "id": event_id,
+        "workspace_id": WORKSPACE_ID,
+        "category": "activity",
+        "event_type": "ticket.updated",
+        "actor_user_id": actor_user_id,
+        "actor_kind": "bot",
+        "target_kind": "ticket",
+        "target_id": ticket["id"],
+        "project_id": ticket["project_id"],
+        "ticket_id": ticket["id"],
+        "payload": {"changes": {"priority": {"from": "none", "to": "urgent"}}},
+        "created_at": ids.created_ms(event_id),
+    }

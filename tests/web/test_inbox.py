@@ -3,11 +3,14 @@
 import re
 
 import pytest
+from sqlalchemy import insert
 
+from app.audit.models import AuditEvent
+from app.database.session import db
 from app.inbox import inbox_page as pages
 from app.inbox import service
 from app.inbox.mentions import mention_pattern
-from tests.support.story import make_ticket, ok
+from tests.support.story import make_ticket, ok, urgent
 from tests.web.test_home import say, text_of
 
 HERE = "/inbox"
@@ -194,6 +197,25 @@ def test_everything_is_read_up_to_what_was_shown(ada, cast, watched):
     for wrong in ("", "x", "ffffffff-ffff-7fff-bfff-ffffffffffff"):
         assert ada.post("/inbox/read", event_id=wrong).status_code == 422
     assert ada.post("/inbox/OPEN-99/read", event_id=shown).status_code == 404
+
+
+@pytest.mark.parametrize("marking", ["/inbox/read", "/inbox/OPEN-1/read"])
+def test_what_commits_late_is_told_after_all_was_read(ada, app, database, cast, watched, marking):
+    if database.kind != "postgresql":
+        # It has one writer at a time.
+        return
+    say(cast.smith, watched, "First")
+    with app.app_context(), db.engine.begin() as slow:
+        slow.execute(insert(AuditEvent).values(urgent(watched)))
+        say(cast.bo, watched, "Second")
+        page = ada.get(HERE)
+        text = text_of(page)
+        assert "First" in text
+        ada.post(marking, event_id=newest(page, "OPEN-1"))
+    text = text_of(ada.get(HERE))
+    assert "Second" in text
+    assert "urgent" in text
+    assert "First" not in text
 
 
 def test_pages_go_on_by_key(ada, cast, watched, monkeypatch):

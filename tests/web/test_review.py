@@ -3,12 +3,16 @@
 import re
 
 import pytest
+from sqlalchemy import insert
 
 from app.accounts.personal import marker, move_marker
 from app.activity import bot_review
+from app.audit.models import AuditEvent
 from app.core.actor import Actor, ActorKind
 from app.core.clock import DAY_MS
+from app.database.session import db
 from tests.support.cast import in_app
+from tests.support.story import urgent
 
 HERE = "/bots/smith/review"
 
@@ -52,6 +56,21 @@ def test_what_a_bot_did_is_grouped_by_request_with_its_texts(ada, cast, path):
     assert "hanged the title" not in text
     assert "7 changes in 6 requests" in text
     assert page.text.count("Undo all") == 1
+
+
+def test_what_commits_late_is_reviewed_after_looks_good(ada, app, database, cast, ticket):
+    if database.kind != "postgresql":
+        # It has one writer at a time.
+        return
+    cast.smith.post(f"/tickets/{ticket['id']}/comments", {"body": "First"})
+    with app.app_context(), db.engine.begin() as slow:
+        slow.execute(insert(AuditEvent).values(urgent(ticket, actor_user_id=cast.smith.user_id)))
+        cast.smith.post(f"/tickets/{ticket['id']}/comments", {"body": "Second"})
+        good(ada)
+    text = text_of(ada.get(HERE))
+    assert "Second" in text
+    assert "urgent" in text
+    assert "First" not in text
 
 
 def test_looks_good_moves_the_readers_own_marker(ada, cast, path):
