@@ -4,12 +4,15 @@ Ids do not grow in the order in which transactions commit, and clocks step. So e
 over the last minutes, and once an hour over the last day, for events without a checkpoint.
 """
 
+import fcntl
 import logging
 import os
 import secrets
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import orjson
 from sqlalchemy import select
@@ -42,6 +45,9 @@ LATE_MS = DAY_MS
 BATCH = 10_000
 PAUSE_SECONDS = 0.02
 FILE = "audit_checkpoints.jsonl"
+# Checkpoints that are copied at once, and the end of the file that has the last one.
+COPIES = 1_000
+TAIL_BYTES = 8_192
 
 
 class Checkpointer:
@@ -50,20 +56,28 @@ class Checkpointer:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._looked_back_at = 0
+        # The newest checkpoint when the file was last completed.
+        self._copied = 0
 
     def check(self, may_go_on: Callable[[], bool] = lambda: True) -> int:
-        """Make the due checkpoints and return their number; opens its own units of work."""
+        """Make the due checkpoints and return their number; opens its own units of work.
+
+        First completes the file of this server, as any server makes checkpoints.
+        """
         with reading():
-            moment = database_ms()
+            moment, last = database_ms(), checkpoints.newest()
             is_deep = not 0 <= moment - self._looked_back_at < HOUR_MS
-            if not self._is_due(moment, is_deep=is_deep):
-                return 0
+            is_due = self._is_due(last, moment, is_deep=is_deep)
+        if last is not None and last.sequence != self._copied:
+            _complete(self._settings.instance_dir / FILE)
+            self._copied = last.sequence
+        if not is_due:
+            return 0
         made = make(self._settings, is_deep=is_deep, may_go_on=may_go_on)
         self._looked_back_at = moment if is_deep and made is not None else self._looked_back_at
         return made or 0
 
-    def _is_due(self, moment: int, *, is_deep: bool) -> bool:
-        last = checkpoints.newest()
+    def _is_due(self, last: AuditCheckpoint | None, moment: int, *, is_deep: bool) -> bool:
         waiting = _uncovered(_start(is_deep=is_deep), moment - COMMIT_WAIT_MS)
         if len(waiting) >= checkpoints.MAX_EVENTS:
             return True
@@ -115,7 +129,7 @@ def make(
             if written is None:
                 break
             made += 1
-            _append(settings.instance_dir / FILE, checkpoints.published(written))
+            _complete(settings.instance_dir / FILE, made=written.sequence)
             # Let other writers go first.
             time.sleep(PAUSE_SECONDS)
     finally:
@@ -203,12 +217,42 @@ def _release(owner: str) -> None:
         session.flush()
 
 
-def _append(file: Path, line: dict[str, object]) -> None:
-    """Append a checkpoint to its file; only logs a failure, as the webhook event remains."""
+def _complete(file: Path, *, made: int | None = None) -> None:
+    """Append the checkpoints after the last one in the file, and in any case the one just made.
+
+    Only logs a failure of the file, as the webhook event remains. Opens its own units of work.
+    """
     try:
-        with file.open("ab") as stream:
-            stream.write(orjson.dumps(line) + b"\n")
+        with file.open("ab+") as stream:
+            # Processes of one server share the file.
+            fcntl.flock(stream, fcntl.LOCK_EX)
+            after = _last_in(stream)
+            if made is not None:
+                # The file of a database that was set back has later ones.
+                after = min(after, made - 1)
+            while lines := _published_after(after):
+                stream.writelines(orjson.dumps(line) + b"\n" for line in lines)
+                after = lines[-1]["sequence"]
             stream.flush()
             os.fsync(stream.fileno())
     except OSError:
         log.exception("a checkpoint was not written to its file")
+
+
+def _last_in(stream: BinaryIO) -> int:
+    """The number of the last checkpoint in the file, 0 without any; ends a torn line."""
+    stream.seek(max(0, stream.seek(0, os.SEEK_END) - TAIL_BYTES))
+    tail = stream.read()
+    if tail and not tail.endswith(b"\n"):
+        stream.write(b"\n")
+    for line in reversed(tail.splitlines()):
+        with suppress(ValueError, TypeError, KeyError):
+            return int(orjson.loads(line)["sequence"])
+    return 0
+
+
+def _published_after(sequence: int) -> list[dict[str, Any]]:
+    statement = select(AuditCheckpoint).where(AuditCheckpoint.sequence > sequence)
+    with reading():
+        rows = session.scalars(statement.order_by(AuditCheckpoint.sequence).limit(COPIES))
+        return [checkpoints.published(row) for row in rows]

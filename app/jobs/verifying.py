@@ -215,7 +215,10 @@ def _tree_stated(checkpoint: AuditCheckpoint) -> tuple[Any, ...]:
 
 
 def _in_file(file: Path | None) -> dict[int, str]:
-    """The hashes of the checkpoints in a file, by number; skips incomplete lines."""
+    """The hashes of the checkpoints in a file, by number; skips incomplete lines.
+
+    The first of several counts: a log that was cut off makes the same numbers again.
+    """
     found: dict[int, str] = {}
     if file is None or not file.exists():
         return found
@@ -223,7 +226,7 @@ def _in_file(file: Path | None) -> dict[int, str]:
         for line in lines:
             try:
                 checkpoint = orjson.loads(line)
-                found[int(checkpoint["sequence"])] = str(checkpoint["hash"])
+                found.setdefault(int(checkpoint["sequence"]), str(checkpoint["hash"]))
             except (ValueError, TypeError, KeyError):
                 continue
     return found

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
@@ -95,6 +96,40 @@ def test_each_is_told_by_an_event_and_in_the_file(log: Log, app):
     for before, after in pairwise(told):
         assert after["previous"] == before["hash"]
     assert told[0]["previous"] == "0" * 64
+
+
+@pytest.fixture
+def elsewhere(log: Log, tmp_path: Path) -> Log:
+    """The log as another server sees it, which has a file of its own."""
+    return Log(log.database, replace(log.settings, instance_dir=tmp_path))
+
+
+def test_each_server_has_a_file_of_all_checkpoints(log: Log, elsewhere: Log):
+    job = Checkpointer(elsewhere.settings)
+    with log.database.app.app_context():
+        job.check()
+        assert elsewhere.file.read_bytes() == log.file.read_bytes()
+        log.add(event_at(now_ms(), 1))
+        assert log.make() == 1
+        # A copy that was torn by a crash.
+        with elsewhere.file.open("ab") as stream:
+            stream.write(b'{"sequence": 7, "ha')
+        job.check()
+    lines = elsewhere.file.read_text().splitlines()
+    assert lines[:6] + lines[7:] == log.file.read_text().splitlines()
+    log.run("DELETE FROM audit_checkpoints WHERE sequence > 6")
+    assert elsewhere.verdict().wrong[0].startswith("Checkpoints 7 to 7 are in ")
+
+
+def test_a_log_that_was_cut_off_and_grew_again_is_told_by_the_file(log: Log):
+    log.run("DELETE FROM audit_checkpoints WHERE sequence = 6")
+    log.add(event_at(now_ms(), 1))
+    assert log.make() == 2
+    lines = [json.loads(line)["sequence"] for line in log.file.read_text().splitlines()]
+    assert lines == [1, 2, 3, 4, 5, 6, 6, 7]
+    assert log.verdict().wrong == [
+        "Checkpoint 6 differs from the one in the file of checkpoints.",
+    ]
 
 
 def test_events_that_commit_late_are_taken_in(log: Log):
