@@ -37,6 +37,8 @@ from app.web.guard import write
 
 KEY = "idempotency_key"
 ORIGINALS = "originals"
+# A field of request bodies that only a response of REST shows: verbs do not take it.
+ECHOED = "client_request_id"
 # The length to which a message cuts a text that someone else entered.
 MAX_QUOTED = 300
 
@@ -74,6 +76,7 @@ def load_form(schema: type[Schema], *, keep_empty: bool = False, **overrides: An
     PATCH.
     """
     loader = schema()
+    loader.fields.pop(ECHOED, None)
     form = Form(raw=request.form.copy(), shown=frozenset(loader.fields))
     values = {
         name: value

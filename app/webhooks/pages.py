@@ -137,7 +137,6 @@ def create() -> Response:
     def work(person: Actor) -> None:
         created[:] = [service.create_webhook(person, **form.data).id]
 
-    form.data.pop("client_request_id", None)
     if not submit(form, work):
         return _new_page(form, 422)
     # Chats need no signature, and the person who entered an access token has it.

@@ -37,6 +37,7 @@ NAMES = [
     "bot_id",
     "category",
     "change",
+    "client_request_id",
     "color",
     "comment",
     "cursor",
@@ -181,3 +182,29 @@ def test_garbage_is_never_a_500(app, cast):
             if answer.status_code >= 500:
                 failed.append((method, path, value[:12]))
     assert failed == []
+
+
+@pytest.mark.parametrize(
+    ("path", "form"),
+    [
+        ("/bots", {"username": "made", "mode": "read", "all_projects": "on"}),
+        ("/integrations", {"name": "Made", "forge": "github", "project_ids": "@project"}),
+        ("/projects/new", {"key": "MADE", "name": "Made"}),
+        ("/projects/OPEN/settings/labels", {"name": "made", "color": "#112233"}),
+        ("/projects/OPEN/settings/states", {"name": "Made", "category": "active"}),
+        ("/projects/OPEN/wiki/new", {"title": "Made", "body": "Text"}),
+        ("/sticky-notes", {"body": "Made"}),
+        ("/tickets/OPEN-1/comments", {"body": "Made"}),
+        ("/tickets/OPEN-1/links", {"url": "https://example.com/made", "title": "Made"}),
+        ("/tickets/new", {"project": "OPEN", "title": "Made"}),
+        ("/webhooks", {"name": "Made", "url": "https://example.com", "event_types": "*"}),
+        ("/wiki/new", {"title": "Made", "body": "Text"}),
+    ],
+)
+def test_a_form_does_not_load_what_only_rest_echoes(cast, path, form):
+    make_ticket(cast.ada, cast.open_project)
+    sent = {
+        name: cast.open_project if value == "@project" else value for name, value in form.items()
+    }
+    answer = cast.ada.client.post(path, data=sent | {"client_request_id": "y"}, headers=PLAIN)
+    assert answer.status_code in (200, 303)
