@@ -22,6 +22,7 @@ from app.core.errors import Unavailable
 from app.core.text import counted, pluralize
 from app.database import schema
 from app.database.failures import outage_in_words
+from app.database.messages import USE_UTF8
 from app.database.session import reading, session
 from app.environment import mail_server
 from app.files import copying
@@ -131,6 +132,13 @@ def _judged(arrived: dict[str, Any]) -> Finding:
     elif forwarded != [FORGED] and not trusted:
         remedy = messages.SET_TRUSTED_PROXIES
     return Finding("proxies", message, remedy)
+
+
+def _encoding(_: Settings) -> Iterator[Finding]:
+    with reading():
+        encoding = schema.narrow_encoding(session.connection())
+    if encoding is not None:
+        yield Finding("database", messages.encoded_in(encoding), USE_UTF8)
 
 
 def _database(settings: Settings) -> Iterator[Finding]:
@@ -282,6 +290,7 @@ def _sign_on(settings: Settings) -> Iterator[Finding]:
 CHECKS: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
     _settings,
     _proxies,
+    _encoding,
     _database,
     _sqlite,
     _deliveries,

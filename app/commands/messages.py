@@ -108,6 +108,10 @@ def postgresql(version: str | None) -> str:
     return f"PostgreSQL {version}"
 
 
+def encoded_in(encoding: str) -> str:
+    return f"encoding {encoding}"
+
+
 SET_CLOCK = "Turn on NTP here or on the host of PostgreSQL. Docket uses the clock of PostgreSQL."
 
 

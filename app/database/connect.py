@@ -88,6 +88,7 @@ def engine_options(*, sqlite: bool, threads: int) -> dict[str, Any]:
         "connect_args": {
             "connect_timeout": 3,
             "application_name": "docket",
+            "client_encoding": "utf8",
             "keepalives": 1,
             "keepalives_idle": 15,
             "keepalives_interval": 5,

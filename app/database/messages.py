@@ -2,8 +2,16 @@
 
 KEY_OF_ANOTHER_REQUEST = "This Idempotency-Key was used for a different request."
 KEY_OF_ANOTHER_SECRET = "The response stored for this Idempotency-Key needs a different SECRET_KEY."
+USE_UTF8 = (
+    "Use one with UTF8: createdb --owner=docket --template=template0 --encoding=UTF8 "
+    "--lc-ctype=C.UTF-8 docket"
+)
 CURSOR_OF_ANOTHER_LIST = "The cursor is from another list."
 
 
 def cannot_be_reached(problem: str) -> str:
     return f"The database cannot be reached: {problem}"
+
+
+def narrow_encoding(encoding: str) -> str:
+    return f"The encoding of the database is {encoding}. {USE_UTF8}"

@@ -9,18 +9,35 @@ from pathlib import Path
 from alembic import command
 from alembic.config import Config
 from flask import current_app
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 from sqlalchemy.exc import DatabaseError
 
-from app.database.session import reading, session
+from app.core.errors import DomainError
+from app.database import messages
+from app.database.session import db, reading, session
 
 MIGRATIONS = Path(__file__).resolve().parent.parent.parent / "migrations"
 
 
 def upgrade() -> None:
-    """Run the missing revisions, all or none; needs an application context."""
+    """Run the missing revisions, all or none; needs an application context.
+
+    Raises DomainError if the database does not hold every text.
+    """
+    with db.engine.connect() as connection:
+        encoding = narrow_encoding(connection)
+    if encoding is not None:
+        raise DomainError(messages.narrow_encoding(encoding))
     config: Config = current_app.extensions["migrate"].migrate.get_config()
     command.upgrade(config, "head")
+
+
+def narrow_encoding(connection: Connection) -> str | None:
+    """The encoding of a database on PostgreSQL that does not hold every text."""
+    if connection.dialect.name == "sqlite":
+        return None
+    encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
+    return None if encoding == "UTF8" else str(encoding)
 
 
 def newest_revision() -> str:

@@ -15,6 +15,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import LiteralString
 
 import psycopg
 from psycopg import sql
@@ -48,18 +49,22 @@ class Cluster:
         """Return the SQLAlchemy URL of one of its databases."""
         return make_url(self.address).set(database=name).render_as_string(hide_password=False)
 
-    def create_database(self, name: str, template: str | None = None) -> str:
+    def create_database(
+        self, name: str, template: str | None = None, encoding: str | None = None
+    ) -> str:
         """Create a database, empty or a copy of ``template``, and return its URL."""
         statement = sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(
             sql.Identifier(name), sql.Identifier(template or "template0")
         )
-        self._administer(statement)
+        if encoding is not None:
+            statement += sql.SQL(" ENCODING {} LOCALE_PROVIDER libc LOCALE 'C'").format(encoding)
+        self.administer(statement)
         self._created.append(name)
         return self.url(name)
 
     def drop_database(self, name: str) -> None:
         """Drop a database, even with open connections."""
-        self._administer(
+        self.administer(
             sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name))
         )
 
@@ -102,7 +107,8 @@ class Cluster:
             self.halt("immediate")
         shutil.rmtree(self.directory, ignore_errors=True)
 
-    def _administer(self, statement: sql.Composed) -> None:
+    def administer(self, statement: sql.Composed | LiteralString) -> None:
+        """Run a statement as the owner of the server."""
         plain = make_url(self.address).set(drivername="postgresql")
         with psycopg.connect(
             plain.render_as_string(hide_password=False), autocommit=True

@@ -1,0 +1,57 @@
+"""A database on PostgreSQL that Docket cannot work on is refused in words."""
+
+import pytest
+
+from app import create_app
+from app.database.session import db
+from app.serving.parent import prepare_database
+from tests.support.postgres import unused_name
+from tests.support.settings import settings_for
+
+pytestmark = pytest.mark.slow
+
+CREATES = "createdb --owner=docket --template=template0 --encoding=UTF8"
+
+
+@pytest.fixture
+def made(cluster, tmp_path):
+    """Make an application on a new database; returns it with the database's name and URL."""
+    names, apps = [], []
+
+    def make(template=None, encoding=None, role=None):
+        names.append(unused_name())
+        url = cluster.create_database(names[-1], template, encoding)
+        if role is not None:
+            url = url.replace("://docket@", f"://{role}@")
+        apps.append(create_app(settings_for(url, tmp_path)))
+        return apps[-1], names[-1], url
+
+    yield make
+    for app in apps:
+        with app.app_context():
+            db.engine.dispose()
+    for name in names:
+        cluster.drop_database(name)
+
+
+def said_by(app, *arguments):
+    result = app.test_cli_runner().invoke(args=list(arguments))
+    assert result.exit_code == 1, (result.output, result.exception)
+    return result.output
+
+
+@pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1"])
+def test_a_database_that_does_not_hold_every_text_is_refused(made, encoding, tmp_path):
+    app, _, url = made(encoding=encoding)
+    words = f"The encoding of the database is {encoding}. Use one with UTF8: {CREATES}"
+    assert f"Error: {words}" in said_by(app, "serve")
+    assert f"Error: {words}" in said_by(
+        app, "setup-admin", "--username", "ada", "--password", "correct horse battery"
+    )
+    said = said_by(app, "doctor")
+    assert f"FAIL database: encoding {encoding}" in said
+    assert CREATES in said
+    embedded = create_app(settings_for(f"sqlite:///{tmp_path / 'docket.db'}", tmp_path))
+    prepare_database(embedded)
+    assert f"Error: {words}" in said_by(embedded, "copy-to", url)
+    assert (tmp_path / "docket.db").exists()
