@@ -4,13 +4,14 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import ColumnElement, bindparam, exists, func, or_, select
+from sqlalchemy import ColumnElement, bindparam, exists, or_, select
 
 from app.accounts import messages
 from app.accounts.builders import UserSummary, user_summary
 from app.accounts.models import BotToken, ProviderIdentity, User
 from app.core.errors import InvalidField, NotFound
 from app.database.session import Prepared, by_id, session
+from app.database.sql_functions import position_in_any_case
 
 
 def find(user_id: str) -> User | None:
@@ -104,14 +105,15 @@ def named_like(typed: str, project_id: str, limit: int) -> list[dict[str, Any]]:
 
     Usernames that begin with it come first, then people before bots.
     """
-    query = typed.strip().lower()
+    typed = typed.strip()
+    query = typed.lower()
     rows = session.execute(
         select(User.username, User.display_name, User.type, User.project_ids)
         .where(
             User.is_active,
             or_(
                 User.username.contains(query, autoescape=True),
-                func.lower(User.display_name).contains(query, autoescape=True),
+                position_in_any_case(User.display_name, typed) > 0,
             ),
         )
         .order_by(User.username.startswith(query, autoescape=True).desc())

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import BigInteger, ColumnElement, Integer, Text
+from sqlalchemy import BigInteger, ColumnElement, Integer, Text, func
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
@@ -24,6 +24,14 @@ def _position_in_postgres(element: Position, compiler: SQLCompiler, **options: A
 @compiles(Position, "sqlite")
 def _position_in_sqlite(element: Position, compiler: SQLCompiler, **options: Any) -> str:
     return f"instr({compiler.process(element.clauses, **options)})"
+
+
+def position_in_any_case(text: ColumnElement[str] | Any, part: str) -> Position:
+    """The index of the part in the text, from 1, in any case; 0 if it is absent.
+
+    The database lowers both: each has its own rules for letters such as a final Σ.
+    """
+    return Position(func.lower(text), func.lower(part))
 
 
 class JsonRows(FunctionElement[Any]):

@@ -5,7 +5,7 @@ Both raise Gone for the project if the project is deleted.
 
 from typing import Any
 
-from sqlalchemy import bindparam, func, or_, select
+from sqlalchemy import bindparam, or_, select
 
 from app.audit import receipts
 from app.audit.receipts import VersionedKind
@@ -14,6 +14,7 @@ from app.core.actor import Access, Actor, operation
 from app.core.errors import Gone, NotFound
 from app.core.ids import as_uuid, is_display_id
 from app.database.session import session
+from app.database.sql_functions import position_in_any_case
 from app.projects import loaders as projects
 from app.projects.models import Project
 from app.search import service as search
@@ -134,7 +135,7 @@ def tickets_like(actor: Actor, project_id: str | None, typed: str) -> list[dict[
             Project.deleted_at.is_(None),
             or_(
                 Ticket.display_id.startswith(query.upper(), autoescape=True),
-                func.lower(Ticket.title).contains(query.lower(), autoescape=True),
+                position_in_any_case(Ticket.title, query) > 0,
             ),
         )
         .order_by((Ticket.display_id == query.upper()).desc())
@@ -156,7 +157,7 @@ def parents_like(
     """
     number = Ticket.display_id.startswith(typed.upper(), autoescape=True)
     if kind is TicketType.EPIC:
-        fits = or_(number, func.lower(Ticket.title).contains(typed.lower(), autoescape=True))
+        fits = or_(number, position_in_any_case(Ticket.title, typed) > 0)
     else:
         found = search.find(
             actor, q=typed, type=DocumentKind.TICKET.value, project_id=project_id, limit=HITS

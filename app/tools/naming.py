@@ -290,7 +290,8 @@ def page(actor: Actor, reference: str, scope: str | None) -> str:
     if slugs.is_slug(reference) or as_uuid(reference):
         return reference
     statement = select(WikiPage.id, WikiPage.slug).where(
-        func.lower(WikiPage.title) == _without_nul(reference).lower(),
+        # Python and the database do not lower every letter alike.
+        func.lower(WikiPage.title) == func.lower(_without_nul(reference)),
         WikiPage.deleted_at.is_(None),
         wiki.seen_by(actor),
     )

@@ -18,6 +18,7 @@ from app.core.actor import Access, Actor, operation
 from app.core.errors import NotFound
 from app.core.ids import as_uuid
 from app.database.session import AnyRow, Prepared, session
+from app.database.sql_functions import position_in_any_case
 from app.projects.models import Project
 from app.wiki import loaders
 from app.wiki.models import WikiLink, WikiPage, WikiRevision, in_scope
@@ -197,24 +198,20 @@ def deleted_by(actor: Actor, page_id: str) -> UserSummary | None:
 @operation(Access.READ)
 def pages_like(actor: Actor, project_id: str | None, typed: str) -> list[AnyRow]:
     """Pages that a link being typed may mean, in the project and global, best first."""
-    typed = typed.strip().lower()
+    typed = typed.strip()
+    slug = "-".join(typed.lower().split())
     scope: ColumnElement[bool] = WikiPage.project_id.is_(None)
     if project_id is not None:
         scope = or_(scope, WikiPage.project_id == project_id)
     statement = select(WikiPage.slug, WikiPage.title, WikiPage.project_id).where(
         scope, WikiPage.deleted_at.is_(None), loaders.seen_by(actor)
     )
-    title = func.lower(WikiPage.title)
-    starts = or_(
-        WikiPage.slug.startswith(typed, autoescape=True), title.startswith(typed, autoescape=True)
-    )
+    place = position_in_any_case(WikiPage.title, typed)
+    starts = or_(WikiPage.slug.startswith(slug, autoescape=True), place == 1)
     if typed:
         statement = statement.where(
-            or_(
-                WikiPage.slug.contains("-".join(typed.split()), autoescape=True),
-                title.contains(typed, autoescape=True),
-            )
-        ).order_by(starts.desc(), title)
+            or_(WikiPage.slug.contains(slug, autoescape=True), place > 0)
+        ).order_by(starts.desc(), func.lower(WikiPage.title))
     else:
         statement = statement.order_by(WikiPage.updated_at.desc(), WikiPage.id)
     by_slug: dict[str, AnyRow] = {}

@@ -120,6 +120,8 @@ def test_a_page_by_its_title_address_or_resource(smith, cast, ada):
     assert smith.refused("get_wiki_page", page="No such page")["code"] == "resource.not_found"
     ok(ada.post("/wiki/pages", {"title": "Übersicht", "slug": "overview"}), 201)
     assert smith.call("get_wiki_page", page="ÜBERSICHT")["slug"] == "overview"
+    ok(ada.post("/wiki/pages", {"title": "ΟΔΟΣ in İstanbul", "slug": "street"}), 201)
+    assert smith.call("get_wiki_page", page="ΟΔΟΣ in İstanbul")["slug"] == "street"
 
 
 def test_a_date_is_a_moment_without_its_time(smith, cast, ada):

@@ -186,15 +186,24 @@ def test_names_and_numbers_are_completed(ada, ticket, query, found):
 def test_capitals_of_any_script_are_found(ada, cast, ticket):
     named = {"username": "oemer", "display_name": "Ömer Élan", "password": "a long password"}
     ok(cast.ada.post("/users", named), 201)
+    ok(cast.ada.post("/users", named | {"username": "ines", "display_name": "İnes Σ"}), 201)
     bug = make_ticket(cast.ada, cast.open_project, title="ÉCOLE fermée, Κλειστό")
+    street = make_ticket(cast.ada, cast.open_project, title="ΟΔΟΣ in İstanbul", type="epic")
     for query, found in (
         ("of=people&q=Ömer", "@oemer"),
         ("of=people&q=ÉLAN", "@oemer"),
         ("q=École", bug["display_id"]),
         ("q=κλειστό", bug["display_id"]),
+        ("of=people&q=İNES", "@ines"),
+        ("of=people&q=Σ", "@ines"),
+        ("q=ΟΔΟΣ", street["display_id"]),
     ):
         rows = ada.get(f"/tickets/complete?project=OPEN&{query}").json
         assert [row["insert"] for row in rows] == [found]
+    story = make_ticket(cast.ada, cast.open_project, type="story")["display_id"]
+    for typed in ("ΟΔΟΣ", "İstanbul"):
+        offered = ada.get(f"/tickets/{story}/parents?value={typed}").text
+        assert "ΟΔΟΣ in İstanbul" in offered
 
 
 def test_a_bot_that_cannot_see_the_project_is_not_suggested(ada, cast, ticket):

@@ -244,6 +244,9 @@ def test_completion_offers_pages_of_the_project_before_global_ones(ada, cast, gu
     assert len(ada.get(f"{WIKI}/complete?q=").json) == 2
     cast.ada.post("/wiki/pages", {"title": "Übersicht", "slug": "overview"})
     assert ada.get("/wiki/complete?q=übers").json[0]["insert"] == "overview"
+    cast.ada.post("/wiki/pages", {"title": "ΟΔΟΣ in İstanbul", "slug": "street"})
+    for typed in ("ΟΔΟΣ", "İstanbul"):
+        assert ada.get(f"/wiki/complete?q={typed}").json[0]["insert"] == "street"
     assert ada.get("/wiki/complete?q=100%25_").json == []
 
 
