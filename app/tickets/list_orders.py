@@ -34,7 +34,8 @@ from app.tickets.models import (
     TicketType,
 )
 
-CURSOR_LENGTH = 2000
+# The longest names and titles take 3,362: six bytes for each character, in base64.
+CURSOR_LENGTH = 3500
 _SORT_VALUE_LIMIT = 1 << 53
 # Sorts after every id.
 LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff"

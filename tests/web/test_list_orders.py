@@ -5,6 +5,8 @@ from html import unescape
 
 import pytest
 
+from app.core.text import NAME_LENGTH
+from app.tickets import list_orders
 from tests.support.story import ok
 from tests.web.test_list import link, rows
 
@@ -181,6 +183,39 @@ def test_a_cursor_of_other_values_starts_at_the_top(ada, six, monkeypatch):
     assert ada.get(address.replace("sort=priority", "sort=due")).location == f"{LIST}?sort=due"
     for cursor in ("x", "e30", "WzFd", "bnVsbA"):
         assert ada.get(f"{LIST}?sort=due&cursor={cursor}").location == f"{LIST}?sort=due"
+
+
+# Of the longest texts, each character takes six bytes: one that JSON escapes, or a casefold.
+LONGEST = ("\x01" * NAME_LENGTH, "ΐ" * NAME_LENGTH)
+
+
+def test_no_values_make_a_cursor_too_long():
+    values = {"number": -(2**53) + 1, "text": f"0{LONGEST[0]}", "id": list_orders.LAST_ID}
+    for sort in list_orders.SORTS.values():
+        for grouping, groups in list_orders.GROUPS.items():
+            for is_cross_project in (False, True):
+                keys = (*groups, *sort.keys(is_cross_project=is_cross_project))
+                sent = [values[key.type] for key in keys]
+                kind = f"{sort.name}/{grouping}"
+                assert list_orders.decode(list_orders.encode(kind, sent), kind, keys) == sent
+
+
+def test_the_longest_names_have_a_next_page(ada, cast, make, label, monkeypatch):
+    monkeypatch.setattr("app.tickets.pages.listing.ROWS", 1)
+    escaped, folded = LONGEST
+    ok(cast.ada.patch(f"/users/{cast.ada.user_id}", {"display_name": f"a{escaped[2:]}b"}))
+    labels = [label(folded)]
+    for title in ("a", "b"):
+        make(f"{title}{escaped[2:]}b", assignee_user_id=cast.ada.user_id, label_ids=labels)
+    for query in (
+        "group=assignee&sort=assignee",
+        "group=assignee&sort=title",
+        "group=label&sort=title",
+    ):
+        text = ada.get(f"{LIST}?{query}").text
+        second = ada.get(link(text, "Next"))
+        assert second.status_code == 200, query
+        assert {*rows(text), *rows(second.text)} == {"OPEN-1", "OPEN-2"}, query
 
 
 # Groups.
