@@ -53,9 +53,7 @@ def create_app(settings: Settings | None = None) -> Flask:
         SECRET_KEY=settings.secret_key,
         SECRET_KEY_FALLBACKS=[settings.secret_key_previous] if settings.secret_key_previous else [],
         SQLALCHEMY_DATABASE_URI=settings.database_url,
-        SQLALCHEMY_ENGINE_OPTIONS=engine_options(
-            sqlite=settings.is_sqlite, threads=settings.threads
-        ),
+        SQLALCHEMY_ENGINE_OPTIONS=engine_options(settings.database_url, threads=settings.threads),
         # For forms; other bodies are limited when they are read (app/http/current.py).
         MAX_CONTENT_LENGTH=settings.max_request_bytes,
         MAX_FORM_MEMORY_SIZE=settings.max_request_bytes,

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 import orjson
 import psycopg
 from psycopg.types.string import TextLoader
-from sqlalchemy import Connection, Engine, event
+from sqlalchemy import Connection, Engine, event, make_url
 from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.pool import ConnectionPoolEntry
 
@@ -59,15 +59,29 @@ SQLITE_PRAGMAS = (
     "secure_delete=FAST",
 )
 
-POSTGRES_OPTIONS = (
+_POSTGRES_OPTIONS = (
     # No statement runs long enough for JIT compilation to pay off.
     "-c jit=off -c statement_timeout=15000 -c lock_timeout=5000 "
     "-c idle_in_transaction_session_timeout=30000 -c timezone=UTC"
 )
 
+_POSTGRES = {
+    "connect_timeout": 3,
+    "application_name": "docket",
+    "keepalives": 1,
+    "keepalives_idle": 15,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 15000,
+}
 
-def engine_options(*, sqlite: bool, threads: int) -> dict[str, Any]:
-    """The options of ``create_engine`` for a process with this many request threads."""
+
+def engine_options(address: str, *, threads: int) -> dict[str, Any]:
+    """The options of ``create_engine`` for a process with this many request threads.
+
+    What the address sets for PostgreSQL counts, as ``connect_args`` would replace it.
+    """
+    url = make_url(address)
     common: dict[str, Any] = {
         # One per request thread, and four for the jobs.
         "pool_size": threads + LONG_THREADS + 4,
@@ -79,23 +93,15 @@ def engine_options(*, sqlite: bool, threads: int) -> dict[str, Any]:
         "json_serializer": lambda value: orjson.dumps(value).decode(),
         "json_deserializer": orjson.loads,
     }
-    if sqlite:
+    if url.get_backend_name() == "sqlite":
         return common | {"pool_timeout": 10, "connect_args": {"timeout": 10.0}}
+    defaults = {name: value for name, value in _POSTGRES.items() if name not in url.query}
+    options = " ".join((_POSTGRES_OPTIONS, *url.normalized_query.get("options", ())))
     return common | {
         "pool_timeout": 5,
         "pool_recycle": 1800,
         "isolation_level": "READ COMMITTED",
-        "connect_args": {
-            "connect_timeout": 3,
-            "application_name": "docket",
-            "client_encoding": "utf8",
-            "keepalives": 1,
-            "keepalives_idle": 15,
-            "keepalives_interval": 5,
-            "keepalives_count": 3,
-            "tcp_user_timeout": 15000,
-            "options": POSTGRES_OPTIONS,
-        },
+        "connect_args": defaults | {"client_encoding": "utf8", "options": options},
     }
 
 

@@ -1,6 +1,7 @@
-"""A database on PostgreSQL that Docket cannot work on is refused in words."""
+"""PostgreSQL as given: its address counts, and a database that does not do is refused in words."""
 
 import pytest
+from sqlalchemy import make_url
 
 from app import create_app
 from app.database.session import db
@@ -18,11 +19,10 @@ def made(cluster, tmp_path):
     """Make an application on a new database; returns it with the database's name and URL."""
     names, apps = [], []
 
-    def make(template=None, encoding=None, role=None):
+    def make(template=None, encoding=None, **query):
         names.append(unused_name())
         url = cluster.create_database(names[-1], template, encoding)
-        if role is not None:
-            url = url.replace("://docket@", f"://{role}@")
+        url = make_url(url).update_query_dict(query).render_as_string(hide_password=False)
         apps.append(create_app(settings_for(url, tmp_path)))
         return apps[-1], names[-1], url
 
@@ -55,3 +55,25 @@ def test_a_database_that_does_not_hold_every_text_is_refused(made, encoding, tmp
     prepare_database(embedded)
     assert f"Error: {words}" in said_by(embedded, "copy-to", url)
     assert (tmp_path / "docket.db").exists()
+
+
+def test_what_the_address_sets_counts(made):
+    app, _, _ = made(
+        application_name="tickets",
+        client_encoding="latin1",
+        connect_timeout="7",
+        options="-c search_path=other -c lock_timeout=9s",
+    )
+    expected = {
+        "application_name": "tickets",
+        "client_encoding": "UTF8",
+        "search_path": "other",
+        "lock_timeout": "9s",
+        # Of Docket itself.
+        "statement_timeout": "15s",
+    }
+    with app.app_context(), db.engine.connect() as connection:
+        shown = {name: connection.exec_driver_sql(f"SHOW {name}").scalar() for name in expected}
+        parameters = connection.connection.dbapi_connection.info.get_parameters()
+    assert shown == expected
+    assert (parameters["connect_timeout"], parameters["keepalives_idle"]) == ("7", "15")
