@@ -24,7 +24,7 @@ from app.core import ids
 from app.core.errors import DomainError, Unavailable
 from app.core.ids import request_id
 from app.database import schema
-from app.database.failures import outage_in_words
+from app.database.failures import outage_in_words, refusal_in_words
 from app.serving.demo import demo_command
 from app.serving.parent import serve_command
 
@@ -102,7 +102,8 @@ def _in_words() -> Iterator[None]:
         raise click.ClickException(messages.MADE_BY_A_NEWER_RELEASE) from error
     except DatabaseError as error:
         first_line = str(error.orig).partition("\n")[0]
-        raise click.ClickException(messages.cannot_use_database(first_line)) from error
+        words = refusal_in_words(error) or messages.cannot_use_database(first_line)
+        raise click.ClickException(words) from error
     except OSError as error:
         if error.errno == errno.EPIPE:
             # Click ends quietly.

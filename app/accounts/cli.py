@@ -1,13 +1,9 @@
 """``flask setup-admin`` and ``flask setup-code``: first-run setup from the command line."""
 
 import click
-from flask.cli import with_appcontext
 
 from app.accounts import messages, setup
-from app.core import ids
 from app.core.actor import SYSTEM
-from app.core.errors import DomainError
-from app.core.ids import request_id
 from app.database import schema
 from app.database.session import reading
 from app.http.current import current_settings
@@ -20,43 +16,34 @@ from app.http.current import current_settings
     "--password",
     help="At least 12 characters. Omit it to be asked, which keeps it out of process lists.",
 )
-@with_appcontext
 def setup_admin(username: str | None, display_name: str | None, password: str | None) -> None:
     """Create the first admin.
 
     Exit codes: 0 created, 1 refused (there already is a person, or the username or password is
     invalid), 2 wrong usage.
     """
-    request_id.set(ids.new_id())
-    try:
-        _check_open()
-        username = username or click.prompt(messages.ASK_USERNAME)
-        password = password or click.prompt(
-            messages.ASK_PASSWORD, hide_input=True, confirmation_prompt=True
-        )
-        user = setup.create_admin(
-            SYSTEM,
-            username=username,
-            password=password,
-            display_name=display_name,
-            settings=current_settings(),
-        )
-    except DomainError as error:
-        raise click.ClickException(error.message) from error
+    _check_open()
+    username = username or click.prompt(messages.ASK_USERNAME)
+    password = password or click.prompt(
+        messages.ASK_PASSWORD, hide_input=True, confirmation_prompt=True
+    )
+    user = setup.create_admin(
+        SYSTEM,
+        username=username,
+        password=password,
+        display_name=display_name,
+        settings=current_settings(),
+    )
     click.echo(messages.admin_created(user.username, current_settings().base_url))
 
 
 @click.command("setup-code")
-@with_appcontext
 def setup_code() -> None:
     """Show the code needed to create the first admin from another machine.
 
     Exit codes: 0 shown, 1 there already is a person.
     """
-    try:
-        _check_open()
-    except DomainError as error:
-        raise click.ClickException(error.message) from error
+    _check_open()
     click.echo(setup.code(current_settings()))
 
 

@@ -46,7 +46,18 @@ def outage_in_words(error: Unavailable) -> str:
         return error.message
     problem = cause.orig if isinstance(cause, DBAPIError) else cause
     first_line = str(problem).partition("\n")[0]
-    return messages.cannot_be_reached(first_line)
+    refusal = refusal_in_words(cause) if isinstance(cause, DBAPIError) else None
+    return refusal or messages.cannot_be_reached(first_line)
+
+
+def refusal_in_words(error: DBAPIError) -> str | None:
+    """What the operator can do about a database that does not let this role write."""
+    match getattr(error.orig, "sqlstate", None):
+        case "42501":
+            return messages.lacks_right(str(error.orig).partition("\n")[0])
+        case "25006":
+            return messages.READ_ONLY
+    return None
 
 
 # Serialization failure; deadlock; a foreign key to a row that was deleted meanwhile, which the next

@@ -6,6 +6,10 @@ USE_UTF8 = (
     "Use one with UTF8: createdb --owner=docket --template=template0 --encoding=UTF8 "
     "--lc-ctype=C.UTF-8 docket"
 )
+READ_ONLY = (
+    "The database is read-only: it is a standby, or default_transaction_read_only is on. "
+    "Set DATABASE_URL to the primary, or turn that off."
+)
 CURSOR_OF_ANOTHER_LIST = "The cursor is from another list."
 
 
@@ -15,3 +19,10 @@ def cannot_be_reached(problem: str) -> str:
 
 def narrow_encoding(encoding: str) -> str:
     return f"The encoding of the database is {encoding}. {USE_UTF8}"
+
+
+def lacks_right(problem: str) -> str:
+    return (
+        f"The role in DATABASE_URL lacks a right: {problem}. Make it the owner of the database "
+        "and its tables."
+    )

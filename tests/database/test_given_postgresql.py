@@ -1,6 +1,7 @@
 """PostgreSQL as given: its address counts, and a database that does not do is refused in words."""
 
 import pytest
+from psycopg import sql
 from sqlalchemy import make_url
 
 from app import create_app
@@ -77,3 +78,18 @@ def test_what_the_address_sets_counts(made):
         parameters = connection.connection.dbapi_connection.info.get_parameters()
     assert shown == expected
     assert (parameters["connect_timeout"], parameters["keepalives_idle"]) == ("7", "15")
+
+
+def test_a_role_that_may_not_create_tables_is_refused(cluster, made):
+    role = unused_name()
+    cluster.administer(sql.SQL("CREATE ROLE {}").format(sql.Identifier(role)))
+    try:
+        app, _, _ = made(options=f"-c role={role}")
+        words = (
+            "The role in DATABASE_URL lacks a right: permission denied for schema public. "
+            "Make it the owner of the database and its tables."
+        )
+        for command in ("serve", "setup-code"):
+            assert said_by(app, command) == f"Error: {words}\n"
+    finally:
+        cluster.administer(sql.SQL("DROP ROLE {}").format(sql.Identifier(role)))
