@@ -22,7 +22,7 @@ from app.core.errors import Unavailable
 from app.core.text import counted, pluralize
 from app.database import schema
 from app.database.failures import outage_in_words
-from app.database.messages import USE_UTF8
+from app.database.messages import READ_ONLY, USE_UTF8
 from app.database.session import reading, session
 from app.environment import mail_server
 from app.files import copying
@@ -150,7 +150,8 @@ def _database(settings: Settings) -> Iterator[Finding]:
             yield Finding("database", "SQLite", "" if health == "ok" else messages.RESTORE_BACKUP)
         else:
             number = session.scalar(text("SHOW server_version"))
-            yield Finding("database", messages.postgresql(number))
+            remedy = READ_ONLY if schema.is_read_only(session.connection()) else ""
+            yield Finding("database", messages.postgresql(number), remedy)
             off = clock.host_is_off_ms()
             remedy = messages.SET_CLOCK if abs(off) > clock.HOST_MAY_BE_OFF_MS else ""
             yield Finding("clock", messages.clock(off), remedy, is_note=True)

@@ -1,4 +1,4 @@
-"""The database schema: upgrading it, and the revision that this release needs.
+"""The database schema: upgrading it, the revision that this release needs, and what is in its way.
 
 migrations/env.py runs the revisions.
 """
@@ -38,6 +38,13 @@ def narrow_encoding(connection: Connection) -> str | None:
         return None
     encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
     return None if encoding == "UTF8" else str(encoding)
+
+
+def is_read_only(connection: Connection) -> bool:
+    """Whether PostgreSQL refuses all writes: a standby, or by its settings."""
+    if connection.dialect.name == "sqlite":
+        return False
+    return bool(connection.exec_driver_sql("SHOW transaction_read_only").scalar_one() == "on")
 
 
 def newest_revision() -> str:

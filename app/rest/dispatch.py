@@ -27,7 +27,7 @@ from app.core.etag import matches
 from app.core.lanes import Lane, require
 from app.core.messages import send_content_type
 from app.database import idempotency, schema
-from app.database.session import reading, run_write
+from app.database.session import reading, run_write, session
 from app.http.current import (
     PUBLIC_BYTES,
     Authentication,
@@ -285,8 +285,12 @@ def healthz() -> Response:
 
 @health.get("/readyz", provide_automatic_options=False)
 def readyz() -> Response:
-    """Readiness: the database answers and has the schema of this release."""
+    """Readiness: the database answers, takes writes and has the schema of this release."""
     if schema.current_revision() != current_app.config["SCHEMA_REVISION"]:
+        raise Unavailable
+    with reading():
+        is_read_only = schema.is_read_only(session.connection())
+    if is_read_only:
         raise Unavailable
     return respond(READY)
 

@@ -93,3 +93,18 @@ def test_a_role_that_may_not_create_tables_is_refused(cluster, made):
             assert said_by(app, command) == f"Error: {words}\n"
     finally:
         cluster.administer(sql.SQL("DROP ROLE {}").format(sql.Identifier(role)))
+
+
+def test_a_database_that_is_only_read_is_not_ready(made, template):
+    words = "The database is read-only: "
+    app, _, _ = made(template, options="-c default_transaction_read_only=on")
+    assert prepare_database(app)
+    assert app.test_client().get("/readyz").status_code == 503
+    said = said_by(app, "doctor")
+    assert "FAIL database: PostgreSQL" in said
+    assert words in said
+    arguments = ("setup-admin", "--username", "ada", "--password", "correct horse battery")
+    assert said_by(app, *arguments).startswith(f"Error: {words}")
+    app, _, _ = made(options="-c default_transaction_read_only=on")
+    for command in ("serve", "setup-code"):
+        assert said_by(app, command).startswith(f"Error: {words}")
