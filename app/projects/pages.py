@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from flask import Blueprint, Response, request
 from marshmallow import Schema
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from app.accounts import user_refs
 from app.accounts.models import User, UserType
@@ -184,7 +184,7 @@ def _show_general(
         people = session.execute(
             select(User.id, User.display_name, User.is_active)
             .where(User.type == UserType.HUMAN)
-            .order_by(User.display_name)
+            .order_by(func.lower(User.display_name), User.id)
         ).all()
         open_states = states.open_ones(project.id)
     values = _shown_values(project, open_states)

@@ -84,7 +84,7 @@ def _wall(key: str | None, form: Form) -> Response:
         project=project,
         notes=notes,
         colored=_colored(notes),
-        authors=sorted({note["author"]["display_name"] for note in notes}),
+        authors=sorted({note["author"]["display_name"] for note in notes}, key=str.casefold),
         address=_wall_of(project),
         next_cursor=listed.next_cursor,
         form=form,

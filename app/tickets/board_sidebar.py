@@ -78,7 +78,7 @@ def board_sidebar(project_id: str | None, user_id: str) -> BoardSidebar:
 _ALL_USERS = Prepared(
     select(
         User.id, User.type, User.username, User.display_name, User.is_active, User.project_ids
-    ).order_by(User.type.desc(), User.display_name)
+    ).order_by(User.type.desc(), func.lower(User.display_name), User.id)
 )
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from app.accounts import people_pages as people
 from app.bots import pages as bots
-from tests.support.story import ok
+from tests.support.story import make_ticket, ok
 
 
 def older(page) -> str | None:
@@ -87,3 +87,33 @@ def test_people_take_colors_in_turn(ada, cast):
     assert int(smith) != shown["Ada"]
     # The colors are the same on every page.
     assert tones(ada.get("/people").text) == shown
+
+
+def test_menus_have_people_and_bots_by_name_in_any_case(ada, cast):
+    names = ["bert", "Carl", "Zoe"]
+    for name in reversed(names):
+        sent = {"username": name.lower(), "display_name": name, "password": "a long password"}
+        ok(cast.ada.post("/users", sent), 201)
+        bot = {"username": f"{name.lower()}-bot", "display_name": f"{name} (MCP)", "mode": "read"}
+        ok(cast.ada.post("/bots", bot), 201)
+    make_ticket(cast.ada, cast.open_project)
+    bots = [rf"{name} \(MCP\)" for name in names]
+    for path, expected in (
+        ("/projects/OPEN/settings/general", names),
+        ("/projects/OPEN", bots),
+        ("/projects/OPEN/board", [*names, *bots]),
+        ("/tickets/new?project=OPEN", [*names, *bots]),
+    ):
+        text = ada.get(path).text
+        places = [re.search(rf">\s*{name}", text).start() for name in expected]
+        assert places == sorted(places), path
+
+
+def test_the_menu_of_authors_is_by_name_in_any_case(ada, cast):
+    for one, name in ((cast.ada, "Zoe"), (cast.bo, "bert")):
+        ok(one.patch(f"/users/{one.user_id}", {"display_name": name}))
+        for body in ("A note", "Another"):
+            ok(one.post(f"/projects/{cast.open_project}/sticky-notes", {"body": body}), 201)
+    text = ada.get("/projects/OPEN/sticky-notes").text
+    menu = text.partition('id="note-author"')[2].partition("</select>")[0]
+    assert re.findall(r"<option>(\w+)", menu) == ["bert", "Zoe"]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flask import Response, request
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from app.accounts import personal, user_refs
 from app.accounts.builders import UserSummary
@@ -60,7 +60,7 @@ def _bots(project_id: str) -> list[dict[str, Any]]:
     bots = session.scalars(
         select(User)
         .where(User.type == UserType.BOT.value, User.is_active)
-        .order_by(User.display_name)
+        .order_by(func.lower(User.display_name), User.id)
     )
     return with_tokens(bot for bot in bots if not bot.project_ids or project_id in bot.project_ids)
 
