@@ -80,7 +80,7 @@ def test_the_doctor_asks_the_bucket(app, cast, bucket):
     settings = app.config["SETTINGS"]
     with app.app_context():
         (found,) = _files(settings)
-        assert (found.message, found.remedy) == ("1 contents, 0 missing, 0 damaged", "")
+        assert (found.message, found.remedy) == ("1 content, 0 missing, 0 damaged", "")
         bucket.failing = 403
         (found,) = _files(settings)
     assert "cannot be listed (InternalError)" in found.message
