@@ -137,11 +137,13 @@ def save_general(key: str) -> Response:
 
     def stored(person: Actor) -> dict[str, Any]:
         locked = loaders.writable(person, project.id, lock=True)
-        return _shown_values(locked, states.open_ones(project.id))
+        values = _shown_values(locked, states.open_ones(project.id))
+        # Nobody else changed a suggestion.
+        return values | {REVIEW: form.data.get(REVIEW)} if _suggests(locked) else values
 
     def work(person: Actor, edited: dict[str, Any]) -> None:
-        if _suggests(loaders.writable(person, project.id)):
-            edited[REVIEW] = form.data.get(REVIEW) if edited.get("sign_off") else None
+        if edited.get("sign_off") and _suggests(loaders.writable(person, project.id)):
+            edited[REVIEW] = form.data.get(REVIEW)
         service.update_project(person, project.id, **edited)
 
     words = {"owner_user_id": user_refs.name_of, REVIEW: states.name_of}
@@ -164,7 +166,7 @@ def delete(key: str) -> Response:
 
 
 def _suggests(project: SeenProject) -> bool:
-    """Whether the form suggests a review state, which is stored with sign-off only."""
+    """Whether the form suggests a review state; it is stored once sign-off is switched on."""
     return not project.sign_off and project.review_state_id is None
 
 

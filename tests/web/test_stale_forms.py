@@ -265,6 +265,22 @@ def test_a_suggested_review_state_is_stored_when_sign_off_is_switched_on(
     assert ok(cast.ada.patch(case.resource, {}))["review_state_id"] is None
 
 
+def test_a_suggested_review_state_is_no_change_by_others(ada: Reader, cast, cases) -> None:
+    case = cases["project"]
+    sent = SentForm(ada.get(case.page).text).sent
+    made = {"name": "Verify", "category": "active"}
+    ok(cast.ada.post(f"{case.resource}/workflow-states", made), 201)
+    assert ada.post(case.action, **sent).status_code == 303
+
+
+def test_a_review_state_is_chosen_before_sign_off_is_switched_on(ada: Reader, cast, cases) -> None:
+    case = cases["project"]
+    states = ok(cast.ada.get(f"{case.resource}/workflow-states"))["data"]
+    sent = SentForm(ada.get(case.page).text).sent
+    assert ada.post(case.action, **{**sent, "review_state_id": states[1]["id"]}).status_code == 303
+    assert ok(cast.ada.patch(case.resource, {}))["review_state_id"] == states[1]["id"]
+
+
 @pytest.mark.parametrize("theirs", ["#AABBCC", "#112233"])
 def test_a_color_in_capitals_is_not_an_edit(ada: Reader, cast, cases, theirs) -> None:
     case = cases["label"]
