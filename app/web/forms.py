@@ -8,6 +8,7 @@ only what the person edited.
 """
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -285,5 +286,6 @@ def explain(form: Form, error: DomainError) -> bool:
 
 def sentence(message: str) -> str:
     """A message that begins with the label of its field instead of the field's name."""
-    text = message.replace("_user_id", "").replace("_", " ", 1)
-    return text[:1].upper() + text[1:]
+    name, space, rest = message.partition(" ")
+    label = re.sub(r"(?:_user)?_id(s?)$", r"\1", name).replace("_", " ")
+    return f"{label[:1].upper()}{label[1:]}{space}{rest}"

@@ -2,6 +2,8 @@
 
 import pytest
 
+from app.web.forms import sentence
+
 
 def tickets_of(cast) -> list[str]:
     rows = cast.ada.get(f"/projects/{cast.open_project}/tickets").json["data"]
@@ -86,3 +88,17 @@ def test_passwords_are_never_shown_again(ada, stranger):
     ):
         assert answer.status_code == 422
         assert secret not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("due_date must be a day.", "Due date must be a day."),
+        ("assignee_user_id must be a person.", "Assignee must be a person."),
+        ("review_state_id must be a state.", "Review state must be a state."),
+        ("project_ids must not be empty.", "Projects must not be empty."),
+        ("Select a bot.", "Select a bot."),
+    ],
+)
+def test_a_message_begins_with_the_label_of_its_field(message, said):
+    assert sentence(message) == said
