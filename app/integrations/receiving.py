@@ -46,7 +46,7 @@ def receive(
     """Apply a delivery with a verified signature, as the bot of its integration.
 
     Returns what it did, in words. A repeated delivery does nothing, unless the integration has
-    changed since.
+    changed since or the delivery left links out.
     """
     # Serializes deliveries about the same pull request.
     acquire(Lock.CODE_DELIVERIES)
@@ -66,7 +66,8 @@ def receive(
         CodeDelivery(
             id=identifier,
             connection_id=integration.id,
-            fingerprint=fingerprint,
+            # A delivery that left links out can be sent again.
+            fingerprint=identifier if work.is_cut else fingerprint,
             event=event,
             outcome=work.outcome(),
             created_at=ids.created_ms(identifier),
@@ -84,6 +85,11 @@ class _Receiving:
         self._integration = integration
         self._done: Counter[str] = Counter()
         self._tickets: set[str] = set()
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether it left links out."""
+        return self._done["left out"] > 0
 
     def outcome(self) -> str:
         return (

@@ -220,8 +220,11 @@ def keep_links(actor: Actor, wanted: Sequence[KeptLink]) -> list[tuple[KeptLink,
     """
     present = _Present(wanted)
     different = [one for one in wanted if present.differs_from(one)]
-    due, rest = different[:MAX_KEPT_LINKS], different[MAX_KEPT_LINKS:]
-    outcomes: list[tuple[KeptLink, KeptOutcome]] = []
+    fitting = [one for one in different if present.fits(one)]
+    due, rest = fitting[:MAX_KEPT_LINKS], fitting[MAX_KEPT_LINKS:]
+    outcomes: list[tuple[KeptLink, KeptOutcome]] = [
+        (one, "not linked") for one in different if not present.fits(one)
+    ]
     events: list[tuple[str, Ticket, dict[str, Any]]] = []
     added_at: dict[str, int] = {}
     tickets = {
@@ -283,13 +286,22 @@ class _Present:
         is_pull_request = one.kind == LinkKind.PULL_REQUEST
         return self._counts[one.ticket_id] < (MAX_LINKS if is_pull_request else MAX_PUSH_LINKS)
 
+    def fits(self, one: KeptLink) -> bool:
+        """Whether the ticket has the link, or room for it."""
+        return self.find(one) is not None or self.has_room(one)
+
     def find(self, one: KeptLink) -> ExternalLink | None:
         own = self._by_external_id.get((one.ticket_id, one.external_id))
-        return own or self._by_url.get((one.ticket_id, one.url))
+        return own or self._at(one)
+
+    def _at(self, one: KeptLink) -> ExternalLink | None:
+        link = self._by_url.get((one.ticket_id, one.url))
+        # A link before this one may have got another address.
+        return link if link is not None and link.url == one.url else None
 
     def values(self, one: KeptLink, link: ExternalLink) -> dict[str, Any]:
         """The values that the link should have; its address stays if another link has the new."""
-        is_free = self._by_url.get((one.ticket_id, one.url), link) is link
+        is_free = self._at(one) in (None, link)
         return {**one.values, "url": one.url if is_free else link.url}
 
     def differs_from(self, one: KeptLink) -> bool:
