@@ -52,6 +52,7 @@ from app.notices import letters as notices
 from app.notices.api import api as notice_choices
 from app.notices.pages import pages as notice_pages
 from app.projects.api import api as projects
+from app.projects.general_settings import pages as project_settings_pages
 from app.projects.pages import pages as project_pages
 from app.rest.routing import Registry
 from app.rewind.api import api as rewind
@@ -126,6 +127,7 @@ def pages() -> list[Blueprint]:
         passkey_pages,
         sign_on_pages,
         project_pages,
+        project_settings_pages,
         ticket_pages,
         wiki_pages,
         note_pages,

@@ -1,4 +1,4 @@
-"""The pages of projects: the list, a new one, and the settings of one."""
+"""The pages of projects: the list, a new one, and the states and labels of one."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -6,25 +6,20 @@ from typing import Any, Literal
 
 from flask import Blueprint, Response, request
 from marshmallow import Schema
-from sqlalchemy import func, select
 
-from app.accounts import user_refs
-from app.accounts.models import User, UserType
 from app.core.actor import Actor
-from app.database.session import reading, session
+from app.database.session import reading
 from app.projects import labels, loaders, messages, samples, service, states, ticket_rows
 from app.projects.builders import label_json, state_json
 from app.projects.loaders import SeenProject, visible_by_key
-from app.projects.models import StateCategory, WorkflowState
+from app.projects.models import StateCategory
 from app.projects.schemas import (
     LabelCreate,
     LabelPatch,
     ProjectCreate,
-    ProjectPatch,
     StateCreate,
     StatePatch,
 )
-from app.projects.states import REVIEW
 from app.web.forms import Form, create, load_form, remember_originals, submit, submit_edits
 from app.web.guard import actor, write
 from app.web.render import go, is_htmx, page, partial, with_toast, with_undo
@@ -118,96 +113,6 @@ def create_project() -> Response:
 
     target = create(form, work)
     return go(target) if target else page("projects/new.html", form=form, status=422)
-
-
-@pages.get("/projects/<key>/settings")
-def settings(key: str) -> Response:
-    return go(f"/projects/{key}/settings/general")
-
-
-@pages.get("/projects/<key>/settings/general")
-def general(key: str) -> Response:
-    return _show_general(project_of(key), Form())
-
-
-@pages.post("/projects/<key>/settings/general")
-def save_general(key: str) -> Response:
-    project = project_of(key)
-    form = load_form(ProjectPatch, keep_empty=True)
-
-    def stored(person: Actor) -> dict[str, Any]:
-        locked = loaders.writable(person, project.id, lock=True)
-        values = _shown_values(locked, states.open_ones(project.id))
-        # Nobody else changed a suggestion.
-        return values | {REVIEW: form.data.get(REVIEW)} if _suggests(locked) else values
-
-    def work(person: Actor, edited: dict[str, Any]) -> None:
-        if edited.get("sign_off") and _suggests(loaders.writable(person, project.id)):
-            edited[REVIEW] = form.data.get(REVIEW)
-        service.update_project(person, project.id, **edited)
-
-    words = {"owner_user_id": user_refs.name_of, REVIEW: states.name_of}
-    if submit_edits(form, stored, work, words):
-        return go(f"/projects/{key}/settings/general?saved")
-    return _show_general(project, form, status=422)
-
-
-@pages.post("/projects/<key>/settings/delete")
-def delete(key: str) -> Response:
-    """Delete the project, if its key was typed to confirm."""
-    project = project_of(key)
-    typed = request.form.get("confirm", "").strip()
-    if typed.upper() != project.key:
-        refused = Form(shown=frozenset({"confirm"}))
-        refused.refuse("confirm", messages.type_to_delete(project.key))
-        return _show_general(project, Form(), delete_form=refused, status=422)
-    write(lambda person: service.delete_project(person, project.id))
-    return go("/projects")
-
-
-def _suggests(project: SeenProject) -> bool:
-    """Whether the form suggests a review state; it is stored once sign-off is switched on."""
-    return not project.sign_off and project.review_state_id is None
-
-
-def _shown_values(project: SeenProject, open_states: list[WorkflowState]) -> dict[str, Any]:
-    """The values that the form shows."""
-    values = {name: getattr(project, name) for name in ProjectPatch().fields}
-    if _suggests(project) and open_states:
-        # The last state before done is where work usually waits.
-        values[REVIEW] = open_states[-1].id
-    return values
-
-
-def _show_general(
-    project: SeenProject, form: Form, *, delete_form: Form | None = None, status: int = 200
-) -> Response:
-    with reading():
-        people = session.execute(
-            select(User.id, User.display_name, User.is_active)
-            .where(User.type == UserType.HUMAN)
-            .order_by(func.lower(User.display_name), User.id)
-        ).all()
-        open_states = states.open_ones(project.id)
-    values = _shown_values(project, open_states)
-    remember_originals(form, values)
-    review_states = [("", messages.NONE), *((state.id, state.name) for state in open_states)]
-    owners = [
-        (row.id, row.display_name)
-        for row in people
-        if row.is_active or row.id == project.owner_user_id
-    ]
-    return page(
-        "projects/settings_general.html",
-        project=project,
-        owners=owners,
-        review_states=review_states,
-        review_state_id=values[REVIEW] or "",
-        form=form,
-        delete_form=delete_form,
-        saved="saved" in request.args,
-        status=status,
-    )
 
 
 @dataclass(frozen=True, slots=True)

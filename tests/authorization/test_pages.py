@@ -81,10 +81,10 @@ SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {
     "project": (IN_PROJECT, """
         audit_pages.activity audit_pages.make_default audit_pages.of_project
         audit_pages.show_project projects_pages.add_label projects_pages.add_state
-        projects_pages.delete projects_pages.delete_label projects_pages.delete_state
-        projects_pages.general projects_pages.label_list projects_pages.move_state
-        projects_pages.save_general projects_pages.save_label projects_pages.save_state
-        projects_pages.settings projects_pages.state_list
+        project_settings_pages.delete projects_pages.delete_label projects_pages.delete_state
+        project_settings_pages.general projects_pages.label_list projects_pages.move_state
+        project_settings_pages.save_general projects_pages.save_label projects_pages.save_state
+        project_settings_pages.settings projects_pages.state_list
         bots_pages.of_project bots_pages.change_in_project tickets_pages.merge_labels
         tickets_pages.replace_state tickets_pages.template_list tickets_pages.new_template
         tickets_pages.add_template tickets_pages.edit_template tickets_pages.save_template
@@ -181,7 +181,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "POST bots_pages.change": {"missing": "ok"},
     "POST webhooks_pages.act": {"missing": "ok"},
     # These redirect to an address that is tested itself.
-    "GET projects_pages.settings": {"dead": "ok", "missing": "ok"},
+    "GET project_settings_pages.settings": {"dead": "ok", "missing": "ok"},
     "GET ": {"dead": "ok", "missing": "ok"},
     "GET tickets_pages.short_address": {"deleted": "ok", "dead": "ok", "missing": "ok"},
     # An open page learns that its ticket was deleted, and offers to restore it.

@@ -38,11 +38,11 @@ def test_no_file_is_too_long():
 
 
 def test_files_stay_few():
-    assert len(counts.modules()) <= 548
+    assert len(counts.modules()) <= 549
     assert len(counts.short_files()) <= 80
     assert len(counts.core_modules()) <= 15
 
 
 def test_app_has_no_more_lines_than_its_features_need():
     # CONTRIBUTING.md says by how much a feature may raise it.
-    assert counts.lines() <= 82_252
+    assert counts.lines() <= 82_293
