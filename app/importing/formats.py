@@ -101,7 +101,10 @@ def _read_json_lines(source: IssueSource, report: ImportReport) -> Iterator[Issu
         source.allowance.take()
         where = source.line(number)
         try:
-            yield _issue(JsonFields.of(json_parsing.loads(line)), where)
+            fields = JsonFields.of(json_parsing.loads(line))
+            issue = _issue(fields, where)
+            fields.note(report, where)
+            yield issue
         except json_parsing.JsonInvalid as error:
             report.refuse(where, messages.NOT_AN_ISSUE, messages.not_json(error))
         except ValueError as error:
@@ -112,18 +115,19 @@ def _issue(fields: JsonFields, where: str) -> Issue:
     """The issue of a line; raises ValueError."""
     title, identifier = fields.text("title").strip(), fields.text("id").strip()
     if not title or not identifier:
-        raise ValueError(messages.NO_ID_OR_TITLE)
+        raise ValueError("; ".join(fields.problems) or messages.NO_ID_OR_TITLE)
+    priority = fields.whole("priority")
     sections = ((heading, fields.text(key)) for key, heading in SECTIONS)
     return Issue(
         id=identifier,
         title=title,
         sections=tuple(section for section in sections if section[1].strip()),
         status=fields.text("status") or "open",
-        priority=fields.whole("priority", MEDIUM),
+        priority=MEDIUM if priority is None else priority,
         kind=fields.text("issue_type") or "task",
         assignee=fields.text("assignee"),
         author=fields.text("created_by"),
-        labels=tuple(fields.texts("labels")),
+        labels=tuple(label.text("name") for label in fields.objects("labels", "name")),
         links=tuple(
             IssueLink(link.text("type"), link.text("depends_on_id"))
             for link in fields.objects("dependencies")
@@ -136,6 +140,6 @@ def _issue(fields: JsonFields, where: str) -> Issue:
         updated_at=fields.time("updated_at"),
         closed_at=fields.time("closed_at"),
         closing=fields.text("close_reason"),
-        is_deleted=bool(fields.text("deleted_at")),
+        is_deleted=bool(fields.values.get("deleted_at")),
         where=where,
     )

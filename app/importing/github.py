@@ -34,10 +34,7 @@ def read(sources: list[IssueSource], report: ImportReport) -> list[Issue]:
                 report.refuse(where, messages.NEITHER_ISSUE_NOR_COMMENT)
             elif "issue_url" in entry and "title" not in entry:
                 name = name_of(str(entry["issue_url"]))
-                try:
-                    comments.setdefault(name, []).append(comment_of(entry))
-                except ValueError as error:
-                    report.refuse(where, messages.NOT_A_COMMENT, str(error))
+                comments.setdefault(name, []).append(comment_of(where, entry, report))
             elif "pull_request" in entry:
                 report.note(where, messages.PULL_REQUEST)
             else:
@@ -55,7 +52,9 @@ def assembled(
     issues = []
     for where, entry in entries:
         try:
-            issues.append(_issue(where, JsonFields.of(entry), comments, milestones))
+            fields = JsonFields(entry)
+            issues.append(_issue(where, fields, comments, milestones))
+            fields.note(report, where)
         except ValueError as error:
             report.refuse(where, messages.NOT_AN_ISSUE, str(error))
     return [*milestones.values(), *issues]
@@ -100,18 +99,19 @@ def _issue(
     comments: Mapping[str, list[IssueComment]],
     milestones: dict[str, Issue],
 ) -> Issue:
+    """The issue of an entry; raises ValueError."""
     number, title = fields.whole("number"), fields.text("title").strip()
-    if not title:
-        raise ValueError(messages.NO_TITLE_GIVEN)
+    if number is None or not title:
+        raise ValueError("; ".join(fields.problems) or messages.NO_NUMBER_OR_TITLE)
     name = name_of(fields.text(fields.first("html_url", "url")), number)
-    labels = [_label(place, value) for place, value in fields.elements("labels")]
-    people = [one.text("login") for one in fields.objects("assignees")] or [
+    labels = [label.text("name") for label in fields.objects("labels", "name")]
+    people = [one.text("login") for one in fields.objects("assignees", "login")] or [
         _login(fields, "assignee")
     ]
     own = comments.get(name, [])
     if not isinstance(fields.values.get("comments"), int):
         own = [_comment(one) for one in fields.objects("comments")] or own
-    kind = fields.inner("type")
+    kind = fields.inner("type", "name")
     return Issue(
         id=name,
         title=title,
@@ -141,11 +141,11 @@ def _links(
     parent = fields.text("parent_issue_url")
     if parent:
         return (IssueLink(PARENT_LINK, name_of(parent, "?")),)
-    milestone = fields.inner("milestone")
+    milestone = fields.inner("milestone", "title")
     if milestone is None:
         return ()
     title = milestone.text("title")
-    number = milestone.whole("number", 0) or title
+    number = milestone.whole("number") or title
     epic = f"{name.partition('#')[0]} milestone {number}".strip()
     if epic not in milestones:
         due = milestone.first("due_on", "dueOn")
@@ -170,9 +170,12 @@ def _sections(body: str) -> tuple[tuple[str, str], ...]:
     return (("", text),) if text.strip() else ()
 
 
-def comment_of(entry: dict[str, Any]) -> IssueComment:
-    """The comment of an entry; raises ValueError, naming the field."""
-    return _comment(JsonFields.of(entry))
+def comment_of(where: str, entry: dict[str, Any], report: ImportReport) -> IssueComment:
+    """The comment of an entry; notes fields that cannot be read."""
+    fields = JsonFields(entry)
+    comment = _comment(fields)
+    fields.note(report, where)
+    return comment
 
 
 def _comment(fields: JsonFields) -> IssueComment:
@@ -183,18 +186,12 @@ def _comment(fields: JsonFields) -> IssueComment:
     )
 
 
-def _label(place: str, value: Any) -> str:
-    if isinstance(value, str):
-        return value.replace("\x00", "")
-    return JsonFields.of(value, place).text("name")
-
-
 def label_name(label: Any) -> str:
     return str(label.get("name") or "") if isinstance(label, dict) else str(label)
 
 
 def _login(fields: JsonFields, *names: str) -> str:
-    person = fields.inner(fields.first(*names))
+    person = fields.inner(fields.first(*names), "login")
     return person.text("login") if person else ""
 
 

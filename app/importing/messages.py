@@ -172,6 +172,10 @@ AN_ARRAY = "an array"
 AN_OBJECT = "an object"
 
 
+def a_string_or(key: str) -> str:
+    return f"a string or an object with {key!r}"
+
+
 def a_time(value: str) -> str:
     return f"a time such as 2026-11-20T19:23:58Z, not {value[:40]!r}"
 
@@ -180,6 +184,7 @@ def must_be(place: str, kind: str) -> str:
     return f"{place} must be {kind}"
 
 
+FIELD_CANNOT_BE_READ = "field cannot be read; left out"
 IS_NOT_JSON = "it is not valid JSON"
 
 
@@ -194,9 +199,9 @@ def field_label(name: str) -> str:
 
 NO_ID_OR_TITLE = "it has no id or no title"
 NEITHER_ISSUE_NOR_COMMENT = "neither an issue nor a comment"
-NOT_A_COMMENT = "not a comment"
 PULL_REQUEST = "pull request; skipped"
 NO_TITLE_GIVEN = "it has no title"
+NO_NUMBER_OR_TITLE = "it has no number or no title"
 NO_KEY_OR_SUMMARY = "no key or no summary"
 NOT_VALID_CSV = "not valid CSV; the rest was skipped"
 

@@ -145,10 +145,8 @@ def test_github_of_the_command_line_and_bad_entries(cast, run, tickets):
     assert "line 3: " in run('[\n{"number": 1,\n', code=1, options=["--format", "github"])
 
 
-def test_a_field_of_a_wrong_type_is_named_and_its_issue_is_left_out(run, tickets):
+def test_a_field_of_a_wrong_type_is_named_and_left_out(run, tickets):
     wrong = {
-        "number": "1",
-        "title": 5,
         "labels": "abc",
         "labels[0]": [5],
         "labels[0].name": [{"name": {}}],
@@ -159,18 +157,54 @@ def test_a_field_of_a_wrong_type_is_named_and_its_issue_is_left_out(run, tickets
         "comments": "x",
         "comments[0].body": [{"body": 1}],
         "created_at": "yesterday",
-        "milestone": "v1",
+        "milestone": {"number": 3},
         "milestone.due_on": {**MILESTONE, "due_on": "never"},
+        "user": 7,
         "user.login": {"login": []},
-        "type": "Bug",
     }
     entries = [
         github_issue(number) | {place.partition(".")[0].partition("[")[0]: value}
-        for number, (place, value) in enumerate(wrong.items(), start=2)
+        for number, (place, value) in enumerate(wrong.items(), start=1)
     ]
-    entries.append(github_comment(1, 5))
-    report = run("\n".join(json.dumps(entry) for entry in [github_issue(1), *entries]))
+    late = github_comment(1, "Late") | {"created_at": "late"}
+    report = run("\n".join(json.dumps(entry) for entry in [*entries, late]))
+    assert {note["reason"] for note in report["notes"]} == {"field cannot be read; left out"}
     said = {note["issue"]: note["detail"] for note in report["notes"]}
-    for number, place in enumerate([*wrong, "body"], start=2):
+    for number, place in enumerate([*wrong, "created_at"], start=1):
         assert said[f"line {number}"].startswith(f"{place} must be a"), place
-    assert set(tickets()) == {"Issue 1"}
+    assert set(tickets()) == {"v1.0", *(f"Issue {number}" for number in range(1, len(wrong) + 1))}
+    assert report["made"]["comments"] == 1
+
+
+def test_without_number_or_title_an_entry_is_no_issue(run, tickets):
+    entries = [
+        github_issue(1, title=5),
+        github_issue(2, labels=5) | {"number": "x"},
+        github_issue(3) | {"number": None},
+    ]
+    report = run("\n".join(map(json.dumps, entries)))
+    assert [(note["reason"], note["detail"]) for note in report["notes"]] == [
+        ("not an issue", "title must be a string"),
+        ("not an issue", "number must be an integer"),
+        ("not an issue", "it has no number or no title"),
+    ]
+    assert tickets() == {}
+
+
+def test_values_that_other_types_say_clearly_are_taken(run, tickets):
+    plain = github_issue(
+        1,
+        type="Bug",
+        milestone="v1",
+        user="ada",
+        assignees=[None, "bo"],
+        labels=[None, "ui"],
+    )
+    entries = [plain | {"number": "1"}, github_issue(2) | {"number": 2.0}]
+    assert run(json.dumps(entries))["notes"] == []
+    found = tickets()
+    assert set(found) == {"v1", "Issue 1", "Issue 2"}
+    ticket = found["Issue 1"]
+    assert (ticket["parent"]["title"], ticket["assignee"]["username"]) == ("v1", "bo")
+    assert ticket["reporter"]["username"] == "ada"
+    assert [label["name"] for label in ticket["labels"]] == ["bug", "ui"]

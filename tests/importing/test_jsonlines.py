@@ -199,8 +199,6 @@ def test_a_dry_run_counts_and_notes_what_the_run_will(cast: Cast, app, tmp_path:
 
 
 WRONG = {
-    "id": 5,
-    "title": ["x"],
     "description": {"a": 1},
     "design": 1,
     "acceptance_criteria": True,
@@ -217,11 +215,10 @@ WRONG = {
     "updated_at": "yesterday",
     "closed_at": "2026-13-01",
     "close_reason": False,
-    "deleted_at": True,
 }
 WRONG_WITHIN = {
     "labels[0]": ("labels", [{"a": 1}]),
-    "labels[1]": ("labels", ["a", None]),
+    "labels[1]": ("labels", [None, 1]),
     "dependencies[0]": ("dependencies", ["b"]),
     "dependencies[0].type": ("dependencies", [{"type": 1}]),
     "dependencies[0].depends_on_id": ("dependencies", [{"depends_on_id": 1}]),
@@ -233,10 +230,9 @@ WRONG_WITHIN = {
 }
 
 
-def test_a_field_of_a_wrong_type_is_named_and_its_line_is_left_out(
+def test_a_field_of_a_wrong_type_is_named_and_left_out(
     cast: Cast, app: Flask, tmp_path: Path
 ) -> None:
-    """Nothing of the line is imported; the others are."""
     wrong = [(name, name, value) for name, value in WRONG.items()]
     wrong += [(place, name, value) for place, (name, value) in WRONG_WITHIN.items()]
     lines = [issue(f"n{number}") | {name: value} for number, (_, name, value) in enumerate(wrong)]
@@ -245,8 +241,38 @@ def test_a_field_of_a_wrong_type_is_named_and_its_line_is_left_out(
         note = notes[number]
         assert note["issue"] == f"line {number + 2}"
         assert note["detail"].startswith(f"{place} must be a"), note
-    assert len(notes) == len(wrong)
-    assert set(tickets(cast)) == {"good"}
+        assert note["reason"] == "field cannot be read; left out"
+    others = {note["reason"] for note in notes[len(wrong) :]}
+    assert others == {"unknown dependency type"}
+    found = tickets(cast)
+    assert set(found) == {"good", *(f"n{number}" for number in range(len(wrong)))}
+    assert {row["priority"] for row in found.values()} == {"medium"}
+
+
+def test_without_id_or_title_a_line_is_no_issue(cast: Cast, app: Flask, tmp_path: Path) -> None:
+    lines = [issue("a", title=["x"], labels=5), issue("b") | {"id": 5}]
+    notes = report(run(app, write(tmp_path, *lines), "--json"))["notes"]
+    assert [(note["reason"], note["detail"]) for note in notes] == [
+        ("not an issue", "title must be a string"),
+        ("not an issue", "id must be a string"),
+    ]
+    assert tickets(cast) == {}
+
+
+def test_values_that_other_types_say_clearly_are_taken(
+    cast: Cast, app: Flask, tmp_path: Path
+) -> None:
+    path = write(
+        tmp_path,
+        issue("a", priority="1", labels=[{"name": "ui"}, None, "api"]),
+        issue("b", priority=1.0, comments=[None]),
+        issue("gone", deleted_at=1_700_000_000_000),
+    )
+    notes = report(run(app, path, "--json"))["notes"]
+    assert [note["reason"] for note in notes] == ["deleted in the other tracker; skipped"]
+    found = tickets(cast)
+    assert {row["priority"] for row in found.values()} == {"high"}
+    assert [label["name"] for label in found["a"]["labels"]] == ["api", "ui"]
 
 
 def test_a_line_that_is_no_object_is_named(cast: Cast, app: Flask, tmp_path: Path) -> None:
@@ -263,6 +289,6 @@ def test_a_line_that_is_no_object_is_named(cast: Cast, app: Flask, tmp_path: Pat
 
 
 def test_null_is_as_good_as_nothing(cast: Cast, app: Flask, tmp_path: Path) -> None:
-    empty = {name: None for name in WRONG if name not in ("id", "title")}
+    empty = dict.fromkeys([*WRONG, "deleted_at"])
     assert report(run(app, write(tmp_path, issue("a") | empty), "--json"))["notes"] == []
     assert tickets(cast)["a"]["priority"] == "medium"

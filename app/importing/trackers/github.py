@@ -186,10 +186,7 @@ class GitHub:
         comments: dict[str, list[IssueComment]] = defaultdict(list)
         for one in once(file.items("comments")):
             name = github.name_of(one["issue_url"])
-            try:
-                comments[name].append(github.comment_of(one))
-            except (ValueError, OverflowError):
-                report.note(name, messages.COMMENT_WITHOUT_TIME)
+            comments[name].append(github.comment_of(name, one, report))
         for one in file.items("blockers"):
             parts[one["number"]].links.append(IssueLink("blocks", github.name_of(one["url"])))
         for one in once(file.items("events")):

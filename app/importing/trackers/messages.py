@@ -3,7 +3,6 @@
 from pathlib import Path
 
 USE_A_DAY = "Use a day or time such as 2026-11-01."
-COMMENT_WITHOUT_TIME = "comment with a time that cannot be read; skipped"
 CONFIDENTIAL = "confidential in GitLab; visible here to everyone with access to the project"
 RESTRICTED_COMMENTS = "restricted comments; visible here to everyone with access to the project"
 
