@@ -10,17 +10,23 @@ from app.core.clock import now_ms
 from app.importing import messages
 
 # Days that are not ISO 8601, in words and marks that ``_plain`` leaves. Ambiguous days such as
-# 6/7/2025 are missing: they need ``order_of`` or --date-format.
+# 6/7/2025 and 24.01.15 are missing: they need ``order_of`` or --date-format. Jira and spreadsheets
+# write 20/Nov/24 and 20-Nov-24, day first.
 _DAYS = (
-    *("%d %b %Y", "%d %b %y", "%b %d %Y", "%Y-%m-%d"),
-    *("%d.%m.%Y", "%d.%m.%y", "%Y/%m/%d", "%Y.%m.%d"),
+    *("%d %b %Y", "%d/%b/%Y", "%d/%b/%y", "%b %d %Y"),
+    *("%Y-%m-%d", "%d.%m.%Y", "%Y/%m/%d", "%Y.%m.%d"),
 )
 _TIMES = ("%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M:%S %p", "%H:%M:%S.%f")
 _TIMES_OF_DAY = (*_TIMES, *(f"{time} %z" for time in _TIMES))
 _WEEKDAY = re.compile(r"(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?,? ", re.I)
-_MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
-_MONTH = re.compile(rf"(?<![a-z])({_MONTHS})[a-z]*\.?", re.I)
-_MARKED = re.compile(rf"(\d)[/-]({_MONTHS})[/-](?=\d)", re.I)
+_MONTHS = (
+    "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|"
+    "sep(?:t|tember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?"
+)
+_MONTH = re.compile(rf"(?<![a-z])({_MONTHS})(?![a-z])\.?", re.I)
+_MARKED = re.compile(r"(\d)-([a-z]{3})-(?=\d)", re.I)
+# As in Mon Nov 20 10:00:00 2026, which C writes.
+_YEAR_LAST = re.compile(r" (\d\d:\d\d:\d\d) (\d{4})$")
 _ZONE = re.compile(r" ?\b(?:UTC|GMT)(?:([+-]\d\d:?\d\d)|$)")
 _HALF = re.compile(r"(?<=\d)(?=[ap]m\b)", re.I)
 _SLASHED = re.compile(r"\s*(\d{1,2})/(\d{1,2})/(\d{4}|\d{2})\b")
@@ -116,6 +122,8 @@ def _parsed(value: str, formats: tuple[str, ...]) -> datetime:
 
 def _plain(text: str) -> str:
     """A time without weekday and commas, with short months, and `` at `` before the time of day."""
-    text = _MONTH.sub(r"\1", _WEEKDAY.sub("", text, count=1).replace(",", ""))
-    text = _ZONE.sub(lambda match: f" {match[1] or '+0000'}", _MARKED.sub(r"\1 \2 ", text))
+    text = _WEEKDAY.sub("", text, count=1).replace(",", "")
+    text = _MONTH.sub(lambda match: match[1][:3], text)
+    text = _YEAR_LAST.sub(r" \2 \1", _MARKED.sub(r"\1/\2/", text))
+    text = _ZONE.sub(lambda match: f" {match[1] or '+0000'}", text)
     return re.sub(r"(?: at)? (?=\d{1,2}:)", " at ", _HALF.sub(" ", text), count=1)
