@@ -20,12 +20,12 @@ from app.web.guard import actor
 
 # A longer download is aborted.
 DEADLINE_SECONDS = 15 * 60.0
-# Where a spreadsheet can recognize a formula: at the start of a cell, even behind quotes. Some
-# programs also start a cell after a semicolon, a tab or a line break, even inside quotes. A formula
-# that has apostrophes already gets one more, so that ``without_apostrophes`` removes exactly that.
-_START = r"""(?:^|[;\t\r\n])[" ]*"""
-FORMULA = re.compile(rf"^(?='*[\t\r])|({_START})(?='*[=+\-@])")
-_APOSTROPHE = re.compile(rf"^'(?='*[\t\r])|({_START})'(?='*[=+\-@])")
+# Where a spreadsheet can recognize a formula: at the start of a cell. Some programs also start a
+# cell after a semicolon, a tab or a line break, even inside quotes. A formula that has apostrophes
+# already gets one more, so that ``without_apostrophes`` removes exactly that.
+_INNER_START = r"""[;\t\r\n][" ]*"""
+FORMULA = re.compile(rf"^(?='*[=+\-@\t\r])|({_INNER_START})(?='*[=+\-@])")
+_APOSTROPHE = re.compile(rf"^'(?='*[=+\-@\t\r])|({_INNER_START})'(?='*[=+\-@])")
 # An item of a list that would read as several, or whose quotes would be removed.
 _QUOTED = re.compile(r'[,\r\n]|^"')
 

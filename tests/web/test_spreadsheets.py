@@ -18,7 +18,7 @@ def test_a_number_is_a_cell_and_nothing_is_an_empty_one():
 
 @pytest.mark.parametrize(
     "before",
-    ["", "\t", "\r", "x;", "x; ", 'x;"', 'x,"y;', "x\t", "x\n", "x\r\n", "x;;", '";"', '"'],
+    ["", "\t", "\r", "x;", "x; ", 'x;"', 'x,"y;', "x\t", "x\n", "x\r\n", "x;;", '";"', "'"],
 )
 def test_no_cell_begins_with_a_formula_wherever_it_is_split(before):
     written = line(["OPEN-1", *(f"{before}{start}1+1" for start in STARTS), "end"])
@@ -29,9 +29,12 @@ def test_no_cell_begins_with_a_formula_wherever_it_is_split(before):
 
 
 def test_other_texts_stay_as_they_are():
-    given = ["a = b", "x;y", "1 - 2; 3", "mail@example.org", "one\ntwo", None, ["bug", "ui"]]
+    given = [
+        *("a = b", "x;y", "1 - 2; 3", "mail@example.org", "one\ntwo", None, ["bug", "ui"]),
+        *('"@ada" said', '"-5" degrees', " - a", "  @ada", " +1", "' =a", "'a"),
+    ]
     (read,) = csv.reader(io.StringIO(line(given), newline=""))
-    assert read == ["a = b", "x;y", "1 - 2; 3", "mail@example.org", "one\ntwo", "", "bug, ui"]
+    assert read == [*given[:5], "", "bug, ui", *given[7:]]
 
 
 def test_the_apostrophes_of_formulas_can_be_taken_away():
