@@ -80,7 +80,7 @@ def _edge(callback: Callable[..., Any], *, needs_schema: bool) -> Callable[..., 
         for name, value in kwargs.items():
             if isinstance(value, str) and _is_garbled(value):
                 raise click.UsageError(messages.not_utf8(name))
-        if needs_schema and schema.is_newer():
+        if needs_schema and schema.is_newer(schema.current_revision()):
             raise click.ClickException(messages.MADE_BY_A_NEWER_RELEASE)
         return callback(*args, **kwargs)
 

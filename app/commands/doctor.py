@@ -155,9 +155,7 @@ def _database(settings: Settings) -> Iterator[Finding]:
             off = clock.host_is_off_ms()
             remedy = messages.SET_CLOCK if abs(off) > clock.HOST_MAY_BE_OFF_MS else ""
             yield Finding("clock", messages.clock(off), remedy, is_note=True)
-        # Revisions are four-digit numbers, so they compare as text.
-        is_newer = version is not None and version > newest
-        remedy = MADE_BY_A_NEWER_RELEASE if is_newer else messages.UPGRADE
+        remedy = MADE_BY_A_NEWER_RELEASE if schema.is_newer(version) else messages.UPGRADE
         yield Finding(
             "schema", messages.revision(version, newest), "" if version == newest else remedy
         )

@@ -61,7 +61,7 @@ def current_revision() -> str | None:
     return revision
 
 
-def is_newer() -> bool:
-    """Whether a newer release made the database."""
+def is_newer(revision: str | None) -> bool:
+    """Whether only a newer release has this revision."""
     # Revisions are four-digit numbers, so they compare as text.
-    return (current_revision() or "") > newest_revision()
+    return (revision or "") > newest_revision()

@@ -167,7 +167,7 @@ def restore_backup(file: Path) -> None:
             raise click.ClickException(messages.move_away(path))
         if not _has_users(file):
             raise click.ClickException(messages.not_a_backup(file))
-        if _revision_of(file) > schema.newest_revision():
+        if schema.is_newer(_revision_of(file)):
             raise click.ClickException(messages.of_newer_release(file))
         db.engine.dispose()
         incoming(settings)
@@ -209,14 +209,14 @@ def _has_users(file: Path) -> bool | None:
             return None
 
 
-def _revision_of(file: Path) -> str:
-    """The revision of a database's schema; "" if it names none."""
+def _revision_of(file: Path) -> str | None:
+    """The revision of a database's schema; None if it names none."""
     with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
         try:
             row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
         except sqlite3.OperationalError:
-            return ""
-    return str(row[0]) if row else ""
+            return None
+    return str(row[0]) if row else None
 
 
 @click.command("copy-to")
