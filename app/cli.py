@@ -13,7 +13,6 @@ from functools import wraps
 from typing import IO, Any
 
 import click
-from alembic.util import CommandError
 from flask import Flask
 from flask.cli import with_appcontext
 from flask_migrate.cli import db as migrations
@@ -25,6 +24,7 @@ from app.core.errors import DomainError, Unavailable
 from app.core.ids import request_id
 from app.database import schema
 from app.database.failures import outage_in_words, refusal_in_words
+from app.database.messages import MADE_BY_A_NEWER_RELEASE
 from app.serving.demo import demo_command
 from app.serving.parent import serve_command
 
@@ -81,7 +81,7 @@ def _edge(callback: Callable[..., Any], *, needs_schema: bool) -> Callable[..., 
             if isinstance(value, str) and _is_garbled(value):
                 raise click.UsageError(messages.not_utf8(name))
         if needs_schema and schema.is_newer(schema.current_revision()):
-            raise click.ClickException(messages.MADE_BY_A_NEWER_RELEASE)
+            raise click.ClickException(MADE_BY_A_NEWER_RELEASE)
         return callback(*args, **kwargs)
 
     return run
@@ -98,8 +98,6 @@ def _in_words() -> Iterator[None]:
         raise click.ClickException(outage_in_words(error)) from error
     except DomainError as error:
         raise click.ClickException(error.message) from error
-    except CommandError as error:
-        raise click.ClickException(messages.MADE_BY_A_NEWER_RELEASE) from error
     except DatabaseError as error:
         first_line = str(error.orig).partition("\n")[0]
         words = refusal_in_words(error) or messages.cannot_use_database(first_line)

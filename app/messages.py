@@ -145,9 +145,6 @@ def key_unreadable(path: Path, problem: Exception) -> str:
 
 # A command
 INTERRUPTED = "Interrupted."
-MADE_BY_A_NEWER_RELEASE = (
-    "A newer release made this database. Start that release, or restore the backup made before it."
-)
 
 
 def refused_by_system(problem: OSError) -> str:

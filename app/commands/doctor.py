@@ -22,7 +22,7 @@ from app.core.errors import Unavailable
 from app.core.text import counted, pluralize
 from app.database import schema
 from app.database.failures import outage_in_words
-from app.database.messages import READ_ONLY, USE_UTF8
+from app.database.messages import MADE_BY_A_NEWER_RELEASE, READ_ONLY, USE_UTF8
 from app.database.session import reading, session
 from app.environment import mail_server
 from app.files import copying
@@ -30,7 +30,6 @@ from app.files.store import ContentMissing, store_of
 from app.http.current import current_settings
 from app.jobs.sweeping import SWEEPERS, SweeperLease
 from app.mail import smtp
-from app.messages import MADE_BY_A_NEWER_RELEASE
 from app.sign_on.provider import provider_of
 from app.sign_on.requests import ProviderFailure
 from app.webhooks.models import OutboxEntry, OutboxState

@@ -10,6 +10,9 @@ READ_ONLY = (
     "The database is read-only: it is a standby, or default_transaction_read_only is on. "
     "Set DATABASE_URL to the primary, or turn that off."
 )
+MADE_BY_A_NEWER_RELEASE = (
+    "A newer release made this database. Start that release, or restore the backup made before it."
+)
 CURSOR_OF_ANOTHER_LIST = "The cursor is from another list."
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
+from alembic.util import CommandError
 from flask import current_app
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DatabaseError
@@ -22,14 +23,20 @@ MIGRATIONS = Path(__file__).resolve().parent.parent.parent / "migrations"
 def upgrade() -> None:
     """Run the missing revisions, all or none; needs an application context.
 
-    Raises DomainError if the database does not hold every text.
+    Raises DomainError if the database does not hold every text or a newer release made it, and
+    with Alembic's words for what is wrong with the revisions.
     """
     with db.engine.connect() as connection:
         encoding = narrow_encoding(connection)
     if encoding is not None:
         raise DomainError(messages.narrow_encoding(encoding))
     config: Config = current_app.extensions["migrate"].migrate.get_config()
-    command.upgrade(config, "head")
+    try:
+        command.upgrade(config, "head")
+    except CommandError as error:
+        made_by_newer = is_newer(current_revision())
+        problem = messages.MADE_BY_A_NEWER_RELEASE if made_by_newer else str(error)
+        raise DomainError(problem) from error
 
 
 def narrow_encoding(connection: Connection) -> str | None:

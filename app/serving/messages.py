@@ -52,10 +52,3 @@ def needs_code(code: str) -> str:
 
 def ready(app_name: str, base_url: str) -> str:
     return f"{app_name} is ready at {base_url}"
-
-
-def cannot_use_database(error: Exception) -> str:
-    return (
-        f"Cannot use the database: {error}. If a newer release made it, start that release or "
-        "restore a backup."
-    )

@@ -21,7 +21,6 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import click
-from alembic.util import CommandError
 from flask import Flask, current_app
 from flask.cli import with_appcontext
 from sqlalchemy import select
@@ -172,7 +171,7 @@ def prepare_database(app: Flask) -> bool:
     """Upgrade the schema, build a lost search index, and recover interrupted delivery attempts.
 
     Returns whether setup is needed: no human exists. Leaves no connection open. Raises
-    ClickException if the database is unreachable or belongs to a newer release.
+    ClickException if the database is unreachable, and DomainError as ``schema.upgrade`` does.
     """
     with app.app_context():
         try:
@@ -190,8 +189,6 @@ def prepare_database(app: Flask) -> bool:
             raise click.ClickException(messages.database_unreachable(first_line)) from None
         except Unavailable as error:
             raise click.ClickException(messages.DATABASE_NOT_WRITABLE) from error
-        except CommandError as error:
-            raise click.ClickException(messages.cannot_use_database(error)) from None
         finally:
             # Forked workers must not share a connection.
             db.engine.dispose()

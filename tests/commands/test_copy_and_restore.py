@@ -312,7 +312,7 @@ def test_the_way_back_to_the_release_before_is_the_backup_of_before(used, tmp_pa
     with closing(sqlite3.connect(instance / "docket.db")) as newer, newer:
         newer.execute("UPDATE alembic_version SET version_num = '9999'")
     said = refused_start(instance, unused_port(), FORKED, SECRET_KEY=KEY)
-    assert "Cannot use the database" in said
+    assert "A newer release made this database." in said
     assert "A newer release made this database." in command(instance, "doctor", code=1)
     # A checkpoint made by the newer release.
     checkpoints = instance / "audit_checkpoints.jsonl"

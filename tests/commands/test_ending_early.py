@@ -1,8 +1,10 @@
 """Commands that are interrupted, cannot write their output, or meet a database they cannot use."""
 
 import os
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -64,6 +66,14 @@ def test_the_database_of_a_newer_release_is_refused(flask, monkeypatch, argument
         "made before it.\n"
     )
     assert "search" in flask("tools")
+
+
+def test_what_is_wrong_with_the_revisions_is_said_in_the_words_of_alembic(tmp_path):
+    command(tmp_path, "db", "upgrade")
+    with closing(sqlite3.connect(tmp_path / "docket.db")) as older, older:
+        older.execute("UPDATE alembic_version SET version_num = '0000'")
+    said = command(tmp_path, "setup-code", code=1)
+    assert said == "Error: Can't locate revision identified by '0000'\n"
 
 
 def test_a_file_that_is_no_database_is_no_traceback(tmp_path):
