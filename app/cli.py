@@ -30,7 +30,20 @@ from app.serving.parent import serve_command
 
 # They read no table, or must work on the database of a newer release.
 _ON_ANY_SCHEMA = frozenset(
-    {"backup", "doctor", "key", "openapi", "restore-backup", "test", "tools"}
+    {
+        "audit key",
+        "backup",
+        "db branches",
+        "db current",
+        "db heads",
+        "db history",
+        "db show",
+        "doctor",
+        "mail test",
+        "openapi",
+        "restore-backup",
+        "tools",
+    }
 )
 # Commands are global, and ``copy-to`` makes a second application.
 _prepared: set[click.Command] = set()
@@ -47,22 +60,23 @@ class CommandInterrupted(click.ClickException):
 
 def install(app: Flask) -> None:
     for server in (serve_command, demo_command):
-        _prepare(server, is_server=True)
+        _prepare(server, server.name, is_server=True)
         app.cli.add_command(server)
     for command in registry.commands():
-        _prepare(command)
+        _prepare(command, command.name)
         app.cli.add_command(command)
     # The extension attaches them.
-    _prepare(migrations)
+    _prepare(migrations, migrations.name)
 
 
-def _prepare(command: click.Command, *, is_server: bool = False) -> None:
+def _prepare(command: click.Command, path: str | None, *, is_server: bool = False) -> None:
+    """``path``: the name of the command after those of its groups."""
     if isinstance(command, click.Group):
-        for inner in command.commands.values():
-            _prepare(inner)
+        for name, inner in command.commands.items():
+            _prepare(inner, f"{path} {name}")
     elif command.callback is not None and command not in _prepared:
         _prepared.add(command)
-        needs_schema = command.name not in _ON_ANY_SCHEMA
+        needs_schema = path not in _ON_ANY_SCHEMA
         edge = command.callback if is_server else _edge(command.callback, needs_schema=needs_schema)
         command.callback = _in_words()(edge)
 

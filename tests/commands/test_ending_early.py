@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
+from app import cli
 from app.core.errors import Unavailable
 from app.database import schema
 from app.database.failures import outage_in_words
@@ -57,7 +58,16 @@ def test_output_that_cannot_be_written_is_said_and_no_token_is_lost(used):
 
 
 @pytest.mark.parametrize(
-    "arguments", [("users", "list"), ("setup-code",), ("sweep",), ("audit", "export")]
+    "arguments",
+    [
+        ("users", "list"),
+        ("setup-code",),
+        ("sweep",),
+        ("audit", "export"),
+        ("webhooks", "retry"),
+        ("db", "upgrade"),
+        ("db", "stamp"),
+    ],
 )
 def test_the_database_of_a_newer_release_is_refused(flask, monkeypatch, arguments):
     monkeypatch.setattr(schema, "newest_revision", lambda: "0001")
@@ -66,6 +76,26 @@ def test_the_database_of_a_newer_release_is_refused(flask, monkeypatch, argument
         "made before it.\n"
     )
     assert "search" in flask("tools")
+
+
+def test_revisions_are_compared_on_the_database_of_a_newer_release(tmp_path, capfd):
+    command(tmp_path, "db", "upgrade")
+    with closing(sqlite3.connect(tmp_path / "docket.db")) as newer, newer:
+        newer.execute("UPDATE alembic_version SET version_num = '9999'")
+    for arguments in (("heads",), ("history",), ("show", "0001"), ("branches",)):
+        command(tmp_path, "db", *arguments)
+    command(tmp_path, "db", "current", code=1)
+    assert "'9999'" in capfd.readouterr().err
+
+
+def test_a_command_in_another_group_is_refused_whatever_its_name(app, cast, monkeypatch):
+    monkeypatch.setattr(schema, "newest_revision", lambda: "0001")
+    other = click.Group(
+        "other", commands=[click.Command("key", callback=lambda: click.echo("ran"))]
+    )
+    cli._prepare(other, "other")
+    result = app.test_cli_runner().invoke(other, ["key"])
+    assert result.output.startswith("Error: A newer release made this database.")
 
 
 def test_what_is_wrong_with_the_revisions_is_said_in_the_words_of_alembic(tmp_path):
