@@ -29,6 +29,17 @@ def all_rows(fetch: Callable[[str | None], Page]) -> Iterator[Any]:
             return
 
 
+def show_once(secret: str, lost: Callable[[str | None], str]) -> None:
+    """Print a line that cannot be printed again; raises ClickException with ``lost`` of the reason.
+
+    ``lost`` says what was made, and how to get another.
+    """
+    try:
+        click.echo(secret)
+    except OSError as error:
+        raise click.ClickException(lost(error.strerror)) from error
+
+
 @contextmanager
 def server_stopped(settings: Settings) -> Iterator[None]:
     """Keep servers off the embedded database; raises ClickException if one runs on it.

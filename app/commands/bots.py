@@ -1,13 +1,14 @@
 """flask bots list|create|rotate|revoke|deactivate|pause|resume; rewind is in ``rewind.py``."""
 
 import json
+from functools import partial
 
 import click
 
 from app.accounts.builders import bot_json
 from app.accounts.models import BotMode
 from app.bots import service
-from app.commands import AS, JSON_LINES, PAGE_SIZE, all_rows, messages
+from app.commands import AS, JSON_LINES, PAGE_SIZE, all_rows, messages, show_once
 from app.commands.rewind import rewind
 from app.config import Settings
 from app.core.actor import SYSTEM, Actor
@@ -60,10 +61,7 @@ def create(name: str, mode: str, keys: tuple[str, ...], username: str | None) ->
 
 
 def _show(name: str, token: str, settings: Settings) -> None:
-    try:
-        click.echo(token)
-    except OSError as error:
-        raise click.ClickException(messages.token_lost(name, error.strerror)) from error
+    show_once(token, partial(messages.token_lost, name))
     click.echo(messages.mcp_url(settings.base_url, token), err=True)
 
 

@@ -281,6 +281,13 @@ def password_set(username: str) -> str:
 CONFIRMED_NEEDS_ADDRESS = "--confirmed needs an address."
 
 
+def link_lost(username: str, problem: str | None) -> str:
+    return (
+        f"The link of {username} cannot be written: {problem}. Run 'flask users link {username}' "
+        "for another."
+    )
+
+
 def email_changed(username: str, *, is_set: bool) -> str:
     return f"{'Set' if is_set else 'Removed'} the email address of {username}."
 

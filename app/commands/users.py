@@ -1,6 +1,7 @@
 """flask users, and flask login-limits."""
 
 import json
+from functools import partial
 from typing import Any
 
 import click
@@ -17,7 +18,7 @@ from app.accounts.throttle import (
     buckets_of,
     is_address,
 )
-from app.commands import JSON_LINES, PAGE_SIZE, all_rows, messages
+from app.commands import JSON_LINES, PAGE_SIZE, all_rows, messages, show_once
 from app.core import text
 from app.core.actor import SYSTEM
 from app.core.clock import iso, now_ms
@@ -133,7 +134,10 @@ def link(username: str) -> None:
     """
     user_id = _human_id(username)
     issued = run_write(lambda: invitations.issue_link(SYSTEM, user_id, by_operator=True))
-    click.echo(f"{current_settings().base_url}/password/{issued.token}")
+    show_once(
+        f"{current_settings().base_url}/password/{issued.token}",
+        partial(messages.link_lost, username),
+    )
 
 
 @users.command("disable-totp")

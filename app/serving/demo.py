@@ -1,6 +1,7 @@
 """``flask demo``: a sample project to look around in, from one command."""
 
 import secrets
+from functools import partial
 
 import click
 from flask import Flask, current_app
@@ -8,6 +9,7 @@ from flask.cli import with_appcontext
 
 from app.accounts import setup
 from app.accounts.login import human_actor
+from app.commands import show_once
 from app.core import ids
 from app.core.actor import SYSTEM
 from app.core.errors import DomainError
@@ -47,7 +49,4 @@ def _populate() -> None:
         run_write(lambda: load_sample(actor, settings=settings))
     except DomainError as error:
         raise click.ClickException(error.message) from error
-    try:
-        click.echo(messages.log_in_as(USERNAME, password))
-    except OSError as error:
-        raise click.ClickException(messages.password_lost(USERNAME, error.strerror)) from error
+    show_once(messages.log_in_as(USERNAME, password), partial(messages.password_lost, USERNAME))

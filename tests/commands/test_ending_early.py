@@ -31,28 +31,33 @@ def test_ctrl_c_is_one_line_and_exit_code_130(flask, monkeypatch):
     assert flask("reindex", code=130) == "Interrupted.\n"
 
 
+def run(instance, stdout, *args):
+    env = {"INSTANCE_DIR": str(instance), "SECRET_KEY": KEY, "LOG_LEVEL": "ERROR"}
+    command = [sys.executable, "-m", "flask", "--app", "wsgi", *args]
+    pipes = {"stdout": stdout, "stderr": subprocess.PIPE}
+    return subprocess.run(command, **pipes, text=True, cwd=ROOT, env=env, check=False)
+
+
 @pytest.mark.slow
-def test_output_that_cannot_be_written_is_said_and_no_token_is_lost(used):
+def test_output_that_cannot_be_written_is_said_and_no_secret_is_lost(used):
     instance, _ = used
-
-    def run(stdout, *args):
-        env = {"INSTANCE_DIR": str(instance), "SECRET_KEY": KEY, "LOG_LEVEL": "ERROR"}
-        command = [sys.executable, "-m", "flask", "--app", "wsgi", *args]
-        pipes = {"stdout": stdout, "stderr": subprocess.PIPE}
-        return subprocess.run(command, **pipes, text=True, cwd=ROOT, env=env, check=False)
-
     with Path("/dev/full").open("w") as full:
-        listed = run(full, "users", "list")
-        made = run(full, "bots", "create", "scout", "--mode", "read")
-    assert (listed.returncode, made.returncode) == (1, 1)
+        listed = run(instance, full, "users", "list")
+        made = run(instance, full, "bots", "create", "scout", "--mode", "read")
+        linked = run(instance, full, "users", "link", "ada")
+    assert (listed.returncode, made.returncode, linked.returncode) == (1, 1, 1)
     assert listed.stderr == "Error: No space left on device (while reading or writing).\n"
     assert made.stderr == (
         "Error: The new token of scout cannot be written: No space left on device. Run 'flask bots "
         "rotate scout' for another.\n"
     )
+    assert linked.stderr == (
+        "Error: The link of ada cannot be written: No space left on device. Run 'flask users link "
+        "ada' for another.\n"
+    )
     reading, writing = os.pipe()
     os.close(reading)
-    closed = run(writing, "audit", "export")
+    closed = run(instance, writing, "audit", "export")
     os.close(writing)
     assert (closed.returncode, closed.stderr) == (1, "")
 
