@@ -13,6 +13,7 @@ from functools import wraps
 from typing import IO, Any
 
 import click
+from alembic.config import Config
 from flask import Flask
 from flask.cli import with_appcontext
 from flask_migrate.cli import db as migrations
@@ -67,6 +68,13 @@ def install(app: Flask) -> None:
         app.cli.add_command(command)
     # The extension attaches them.
     _prepare(migrations, migrations.name)
+    app.extensions["migrate"].migrate.configure(_print_to_output)
+
+
+def _print_to_output(config: Config) -> Config:
+    # Alembic keeps the standard output of when it was imported.
+    config.stdout = sys.stdout
+    return config
 
 
 def _prepare(command: click.Command, path: str | None, *, is_server: bool = False) -> None:
@@ -104,8 +112,11 @@ def _edge(callback: Callable[..., Any], *, needs_schema: bool) -> Callable[..., 
 @contextmanager
 def _in_words() -> Iterator[None]:
     """Turn what a command can meet into a line on standard error and an exit code."""
+    _fill_output()
     try:
         yield
+        # Alembic does not.
+        sys.stdout.flush()
     except KeyboardInterrupt as interrupt:
         raise CommandInterrupted(str(interrupt) or messages.INTERRUPTED) from interrupt
     except Unavailable as error:
@@ -120,16 +131,21 @@ def _in_words() -> Iterator[None]:
         if error.errno == errno.EPIPE:
             # Click ends quietly.
             raise
-        raise click.ClickException(messages.refused_by_system(error)) from error
+        is_closed = error.errno == errno.EBADF
+        words = messages.OUTPUT_CLOSED if is_closed else messages.refused_by_system(error)
+        raise click.ClickException(words) from error
     finally:
         _drop_output()
 
 
+def _fill_output() -> None:
+    """Let writing to a closed standard output fail; Click would drop what is printed."""
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
+
+
 def _drop_output() -> None:
     """Drop what standard output did not take; at exit, Python would fail to write it again."""
-    if sys.stdout is None:
-        # It was closed before Python started.
-        return
     try:
         sys.stdout.flush()
     except OSError:

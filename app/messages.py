@@ -145,6 +145,7 @@ def key_unreadable(path: Path, problem: Exception) -> str:
 
 # A command
 INTERRUPTED = "Interrupted."
+OUTPUT_CLOSED = "Standard output is closed."
 
 
 def refused_by_system(problem: OSError) -> str:

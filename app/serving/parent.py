@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -219,9 +219,11 @@ def _say_when_up(settings: Settings, needs_setup: bool) -> None:
             socket.create_connection((host, settings.port), timeout=1).close()
         except OSError:
             continue
-        if needs_setup:
-            click.echo(messages.ready_to_set_up(settings.app_name, settings.base_url))
-            click.echo(messages.needs_code(code(settings)))
-        else:
-            click.echo(messages.ready(settings.app_name, settings.base_url))
+        # A server without standard output serves all the same.
+        with suppress(OSError):
+            if needs_setup:
+                click.echo(messages.ready_to_set_up(settings.app_name, settings.base_url))
+                click.echo(messages.needs_code(code(settings)))
+            else:
+                click.echo(messages.ready(settings.app_name, settings.base_url))
         return

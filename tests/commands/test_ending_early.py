@@ -1,5 +1,6 @@
 """Commands that are interrupted, cannot write their output, or meet a database they cannot use."""
 
+import io
 import os
 import sqlite3
 import subprocess
@@ -15,7 +16,7 @@ from app.core.errors import Unavailable
 from app.database import schema
 from app.database.failures import outage_in_words
 from app.search import reindexing
-from app.serving import demo
+from app.serving import demo, parent
 from tests.commands.test_copy_and_restore import KEY, command, once_used, used
 from tests.support.serving import ROOT
 
@@ -32,8 +33,11 @@ def test_ctrl_c_is_one_line_and_exit_code_130(flask, monkeypatch):
 
 
 def run(instance, stdout, *args):
+    """Run a command in its own process; without ``stdout``, its standard output is closed."""
     env = {"INSTANCE_DIR": str(instance), "SECRET_KEY": KEY, "LOG_LEVEL": "ERROR"}
     command = [sys.executable, "-m", "flask", "--app", "wsgi", *args]
+    if stdout is None:
+        command = ["/bin/sh", "-c", 'exec "$0" "$@" >&-', *command]
     pipes = {"stdout": stdout, "stderr": subprocess.PIPE}
     return subprocess.run(command, **pipes, text=True, cwd=ROOT, env=env, check=False)
 
@@ -60,6 +64,28 @@ def test_output_that_cannot_be_written_is_said_and_no_secret_is_lost(used):
     closed = run(instance, writing, "audit", "export")
     os.close(writing)
     assert (closed.returncode, closed.stderr) == (1, "")
+
+
+@pytest.mark.slow
+def test_output_to_a_closed_standard_output_is_said_and_no_secret_is_lost(used):
+    instance, _ = used
+    for arguments in (("users", "list"), ("db", "heads")):
+        listed = run(instance, None, *arguments)
+        assert (listed.returncode, listed.stderr) == (1, "Error: Standard output is closed.\n")
+    made = run(instance, None, "bots", "create", "hidden", "--mode", "read")
+    assert made.returncode == 1
+    assert "Run 'flask bots rotate hidden' for another." in made.stderr
+    # It prints nothing.
+    assert run(instance, None, "db", "upgrade").returncode == 0
+
+
+def test_a_server_serves_without_a_standard_output(app, monkeypatch):
+    def closed(_):
+        raise OSError(9, "Bad file descriptor")
+
+    monkeypatch.setattr(parent.socket, "create_connection", lambda *_, **__: io.StringIO())
+    monkeypatch.setattr(click, "echo", closed)
+    parent._say_when_up(app.config["SETTINGS"], needs_setup=False)
 
 
 @pytest.mark.parametrize(
