@@ -30,6 +30,29 @@ def test_a_backup_replaces_nothing_of_the_installation(used, tmp_path, reached):
     command(instance, "backup", str(instance / "backups" / "docket.db"))
 
 
+def test_what_sqlite_refuses_is_said_and_nothing_is_restored(used, tmp_path, monkeypatch):
+    instance, _ = used
+    file, other = tmp_path / "copy.db", tmp_path / "other"
+    command(instance, "backup", str(file))
+    command(other, "users", "list", code=1)
+    database = other / "docket.db"
+    connect = sqlite3.connect
+
+    def refusing(name, **options):
+        if "mode=ro" not in str(name):
+            raise sqlite3.OperationalError("unable to open database file")
+        return connect(name, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(sqlite3, "connect", refusing)
+        said = command(other, "restore-backup", str(file), code=1)
+    assert said == f"Error: SQLite cannot use {database}: unable to open database file.\n"
+    database.unlink()
+    database.mkdir()
+    said = command(other, "restore-backup", str(file), code=1)
+    assert said.startswith(f"Error: SQLite cannot use {database}: ")
+
+
 def test_a_backup_of_a_newer_release_is_not_restored(used, tmp_path):
     instance, _ = used
     file = tmp_path / "newer.db"

@@ -3,10 +3,11 @@
 import os
 import sqlite3
 import tempfile
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import click
 from flask import Flask, current_app
@@ -86,9 +87,19 @@ def _beside(file: Path) -> Path:
     return file.with_name(f"{file.name}.files")
 
 
+@contextmanager
+def _opened(file: Path, mode: Literal["ro", "rw"] = "ro") -> Iterator[sqlite3.Connection]:
+    """A connection to a SQLite file; raises ClickException if SQLite refuses what is done to it."""
+    try:
+        with closing(sqlite3.connect(f"file:{file}?mode={mode}", uri=True)) as connection:
+            yield connection
+    except sqlite3.Error as error:
+        raise click.ClickException(messages.cannot_use_file(file, error)) from error
+
+
 def _contents_of(file: Path) -> list[str]:
     """The hashes of contents that a database names; none if it is of an older release."""
-    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
+    with _opened(file) as connection:
         try:
             rows = connection.execute("SELECT sha256 FROM file_contents ORDER BY 1").fetchall()
         except sqlite3.OperationalError:
@@ -199,7 +210,7 @@ def restore_backup(file: Path) -> None:
 
 def _has_users(file: Path) -> bool | None:
     """Whether a database has users; None if it is unreadable but may be recoverable."""
-    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
+    with _opened(file) as connection:
         try:
             table = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'users'")
             if table.fetchone() is None:
@@ -211,7 +222,7 @@ def _has_users(file: Path) -> bool | None:
 
 def _revision_of(file: Path) -> str | None:
     """The revision of a database's schema; None if it names none."""
-    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
+    with _opened(file) as connection:
         try:
             row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
         except sqlite3.OperationalError:
@@ -274,7 +285,7 @@ def _set_aside(settings: Settings) -> Path:
 
 def _checkpoint_wal(path: Path) -> None:
     """Write all data of a database's WAL into its main file."""
-    with closing(sqlite3.connect(path)) as connection:
+    with _opened(path, "rw") as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 

@@ -118,6 +118,10 @@ def backup_failed(problem: Exception) -> str:
     return f"Backup failed: {problem}"
 
 
+def cannot_use_file(file: Path, problem: Exception) -> str:
+    return f"SQLite cannot use {file}: {problem}."
+
+
 def copy_corrupt(problem: str) -> str:
     return f"The copy is corrupt: {problem}"
 
