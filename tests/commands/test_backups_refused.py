@@ -30,6 +30,15 @@ def test_a_backup_replaces_nothing_of_the_installation(used, tmp_path, reached):
     command(instance, "backup", str(instance / "backups" / "docket.db"))
 
 
+def test_a_backup_may_have_any_name(used, tmp_path):
+    instance, _ = used
+    names = ("50%25.db", "before #2.db", "why?.db")
+    for number, name in enumerate(names):
+        command(instance, "backup", str(tmp_path / name))
+        command(tmp_path / str(number), "restore-backup", str(tmp_path / name))
+    assert {one.name for one in tmp_path.glob("*") if one.is_file()} == set(names)
+
+
 def test_what_sqlite_refuses_is_said_and_nothing_is_restored(used, tmp_path, monkeypatch):
     instance, _ = used
     file, other = tmp_path / "copy.db", tmp_path / "other"

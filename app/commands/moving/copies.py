@@ -87,11 +87,16 @@ def _beside(file: Path) -> Path:
     return file.with_name(f"{file.name}.files")
 
 
+def _uri(file: Path, mode: str) -> str:
+    # A name may have characters that mean something in an address.
+    return f"{file.absolute().as_uri()}?mode={mode}"
+
+
 @contextmanager
 def _opened(file: Path, mode: Literal["ro", "rw"] = "ro") -> Iterator[sqlite3.Connection]:
     """A connection to a SQLite file; raises ClickException if SQLite refuses what is done to it."""
     try:
-        with closing(sqlite3.connect(f"file:{file}?mode={mode}", uri=True)) as connection:
+        with closing(sqlite3.connect(_uri(file, mode), uri=True)) as connection:
             yield connection
     except sqlite3.Error as error:
         raise click.ClickException(messages.cannot_use_file(file, error)) from error
@@ -150,7 +155,7 @@ def copy_database(source: Path, file: Path) -> None:
 
 def _back_up(source: Path, copy: Path) -> None:
     with (
-        closing(sqlite3.connect(f"file:{source}?mode=ro", uri=True, timeout=30)) as opened,
+        closing(sqlite3.connect(_uri(source, "ro"), uri=True, timeout=30)) as opened,
         closing(sqlite3.connect(copy)) as target,
     ):
         # Copy in one step: between steps, any write would restart the copy.
