@@ -21,6 +21,12 @@ WAITING = text(
 )
 
 
+def waiting(engine):
+    """How many statements wait for a lock; a transaction would see the first answer again."""
+    with engine.connect() as looking:
+        return looking.scalar(WAITING)
+
+
 @pytest.fixture
 def meet(app):
     """Runs functions that all wait for one row; SQLite runs its writers one after the other.
@@ -35,11 +41,10 @@ def meet(app):
             if engine.dialect.name == "sqlite":
                 running = [threads.submit(work) for work in works]
                 return [one.result() for one in running]
-            with engine.connect() as holding, engine.connect() as looking:
-                looking.execution_options(isolation_level="AUTOCOMMIT")
+            with engine.connect() as holding:
                 holding.execute(text(statement), values)
                 running = [threads.submit(work) for work in works]
-                until(lambda: looking.scalar(WAITING) == len(works))
+                until(lambda: waiting(engine) == len(works))
                 holding.commit()
             return [one.result() for one in running]
 
