@@ -29,6 +29,12 @@ def find(issuer: str, subject: str) -> ProviderIdentity | None:
     )
 
 
+def keep(identity_id: str) -> bool:
+    """Keep the identity until the transaction ends; returns whether it still exists."""
+    statement = select(ProviderIdentity.id).where(ProviderIdentity.id == identity_id)
+    return session.scalar(statement.with_for_update(read=True, key_share=True)) is not None
+
+
 def add(actor: Actor, user_id: str, issuer: str, subject: str, name: str) -> ProviderIdentity:
     identifier = ids.new_id()
     identity = ProviderIdentity(
@@ -131,7 +137,7 @@ def unlink(actor: Actor, identity_id: str, *, settings: Settings) -> None:
     user = session.get_one(User, actor.id)
     if len(own) == 1 and (user.password_hash is None or not settings.password_login):
         raise Conflict("invariant_violation", messages.ONLY_WAY_TO_LOG_IN)
-    for _ in range(_remove(actor, user, identity)):
+    for _ in range(_remove(actor, user, [identity])):
         sessions.record_logout(actor)
 
 
@@ -148,18 +154,19 @@ def remove_of(actor: Actor, /, user_id: str, identity_id: str | None = None) -> 
     chosen = [one for one in _of(user.id) if identity_id in (None, one.id)]
     if identity_id is not None and not chosen:
         raise NotFound("identity", identity_id)
-    for identity in chosen:
-        _remove(actor, user, identity)
+    _remove(actor, user, chosen)
     return len(chosen)
 
 
-def _remove(actor: Actor, user: User, identity: ProviderIdentity) -> int:
-    """Remove an account, and end its sessions except the current one; returns their number."""
-    of_it = delete(UserSession).where(
-        UserSession.identity_id == identity.id, UserSession.id != actor.session_id
+def _remove(actor: Actor, user: User, chosen: Sequence[ProviderIdentity]) -> int:
+    """Remove accounts, and end their sessions except the current one; returns how many end."""
+    removed = [one.id for one in chosen]
+    # This order matters: once the delete has the rows, a concurrent login has stored its session.
+    session.execute(delete(ProviderIdentity).where(ProviderIdentity.id.in_(removed)))
+    of_them = delete(UserSession).where(
+        UserSession.identity_id.in_(removed), UserSession.id != actor.session_id
     )
-    ended = session.scalars(of_it.returning(UserSession.id)).all()
-    session.delete(identity)
-    session.flush()
-    record(actor, "user.identity_unlinked", Target("user", user.id), username=user.username)
+    ended = session.scalars(of_them.returning(UserSession.id)).all()
+    for _ in removed:
+        record(actor, "user.identity_unlinked", Target("user", user.id), username=user.username)
     return len(ended)

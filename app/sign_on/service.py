@@ -224,6 +224,9 @@ def _log_in(
     )
     if user is None or not user.is_active:
         raise SignOnRefused("inactive", "inactive", identity.user_id)
+    # A removal that is under way ends first, or waits for this session, which it then ends.
+    if not identities.keep(identity.id):
+        raise SignOnRefused("not_admitted", "not_admitted", user.id)
     throttle.refund(attempt)
     if actor.session_id is not None:
         sessions.end(actor.session_id)
