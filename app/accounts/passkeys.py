@@ -250,7 +250,7 @@ def remove_of(actor: Actor, /, user_id: str, passkey_id: str) -> None:
 
     Raises NotFound (bots too), Conflict ``invariant_violation`` for one's own.
     """
-    user = _somebody_else(actor, user_id)
+    user = user_refs.lock_another_human(actor, user_id, messages.REMOVE_OWN_PASSKEYS_IN_PROFILE)
     _remove(actor, _found(user.id, passkey_id))
 
 
@@ -260,19 +260,11 @@ def remove_all_of(actor: Actor, /, user_id: str) -> int:
 
     Raises NotFound (bots too), Conflict ``invariant_violation`` for one's own.
     """
-    user = _somebody_else(actor, user_id)
+    user = user_refs.lock_another_human(actor, user_id, messages.REMOVE_OWN_PASSKEYS_IN_PROFILE)
     own = session.scalars(select(Passkey).where(Passkey.user_id == user.id)).all()
     for passkey in own:
         _remove(actor, passkey)
     return len(own)
-
-
-def _somebody_else(actor: Actor, user_id: str) -> User:
-    user = user_refs.find_human(user_id)
-    if user.id == actor.user_id:
-        raise Conflict("invariant_violation", messages.REMOVE_OWN_PASSKEYS_IN_PROFILE)
-    credentials.lock_exclusive(user.id)
-    return user
 
 
 def _found(user_id: str, passkey_id: str) -> Passkey:

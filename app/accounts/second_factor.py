@@ -214,11 +214,7 @@ def reset(actor: Actor, /, user_id: str) -> None:
 
     Raises NotFound (bots too), Conflict ``invariant_violation`` for oneself or if it is off.
     """
-    user = user_refs.find_human(user_id)
-    if user.id == actor.user_id:
-        message = messages.TURN_OFF_TOTP_IN_PROFILE
-        raise Conflict("invariant_violation", message)
-    credentials.lock_exclusive(user.id)
+    user = user_refs.lock_another_human(actor, user_id, messages.TURN_OFF_TOTP_IN_PROFILE)
     if not is_enabled(user.id):
         raise Conflict("invariant_violation", messages.TOTP_IS_OFF)
     _end(actor, user.id)

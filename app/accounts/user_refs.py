@@ -6,10 +6,11 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, bindparam, exists, or_, select
 
-from app.accounts import messages
+from app.accounts import credentials, messages
 from app.accounts.builders import UserSummary, user_summary
 from app.accounts.models import BotToken, ProviderIdentity, User
-from app.core.errors import InvalidField, NotFound
+from app.core.actor import Actor
+from app.core.errors import Conflict, InvalidField, NotFound
 from app.database.session import Prepared, by_id, session
 from app.database.sql_functions import position_in_any_case
 
@@ -24,6 +25,18 @@ def find_human(user_id: str) -> User:
     user = find(user_id)
     if user is None or user.is_bot:
         raise NotFound("user", user_id)
+    return user
+
+
+def lock_another_human(actor: Actor, user_id: str, message: str) -> User:
+    """Another human, whose credentials are locked to change them.
+
+    Raises NotFound (bots too), Conflict ``invariant_violation`` with the message for the actor.
+    """
+    user = find_human(user_id)
+    if user.id == actor.user_id:
+        raise Conflict("invariant_violation", message)
+    credentials.lock_exclusive(user.id)
     return user
 
 

@@ -147,10 +147,7 @@ def remove_of(actor: Actor, /, user_id: str, identity_id: str | None = None) -> 
 
     Their sessions end. Raises NotFound (bots too), Conflict ``invariant_violation`` for one's own.
     """
-    user = user_refs.find_human(user_id)
-    if user.id == actor.user_id:
-        raise Conflict("invariant_violation", messages.REMOVE_OWN_LOGINS_IN_PROFILE)
-    credentials.lock_exclusive(user.id)
+    user = user_refs.lock_another_human(actor, user_id, messages.REMOVE_OWN_LOGINS_IN_PROFILE)
     chosen = [one for one in _of(user.id) if identity_id in (None, one.id)]
     if identity_id is not None and not chosen:
         raise NotFound("identity", identity_id)
