@@ -17,6 +17,7 @@ from app.accounts.throttle import (
     Bucket,
     buckets_of,
     is_address,
+    site_of,
 )
 from app.commands import JSON_LINES, PAGE_SIZE, all_rows, messages, show_once
 from app.core import text
@@ -36,13 +37,20 @@ PASSWORD = click.option(
 
 
 def _address(_context: Any, _option: Any, value: str | None) -> str | None:
-    if value is not None and not is_address(value):
+    """An address, bare of brackets; of IPv6 also as its /64, the network that counts."""
+    if value is None:
+        return None
+    typed = value.strip()
+    address = typed.removesuffix("/64").strip("[]")
+    if not is_address(address) or (typed.endswith("/64") and site_of(address) is None):
         raise click.BadParameter(messages.not_an_address(value))
-    return value
+    return address
 
 
 USERNAME = click.option("--username", help="The limit of this username.")
-ADDRESS = click.option("--address", callback=_address, help="The limits of this address.")
+ADDRESS = click.option(
+    "--address", callback=_address, help="The limits of this address, or of this /64 of IPv6."
+)
 
 
 @click.group("users")

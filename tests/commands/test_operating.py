@@ -80,7 +80,12 @@ def test_login_limits_of_an_address_of_ipv6_are_those_of_its_two_networks(cast, 
         "address 2001:db8:1:2::9: 1 of 5",
         "the /48 of 2001:db8:1:2::9: 1 of 20",
     ]
-    assert flask("login-limits", "clear", "--address", "2001:db8:1:2::9") == "Reset 2 limits.\n"
+    # Logs and firewalls write addresses in these forms.
+    for pasted in (" 2001:db8:1:2::9\n", "[2001:db8:1:2::9]", "2001:db8:1:2::9/64"):
+        said = flask("login-limits", "show", "--address", pasted)
+        assert "address 2001:db8:1:2::9: 1 of 5" in said
+    said = flask("login-limits", "clear", "--address", "2001:db8:1:2::/64")
+    assert said == "Reset 2 limits.\n"
 
 
 def test_doctor_finds_a_well_installation_well(database, flask):

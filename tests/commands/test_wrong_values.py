@@ -26,6 +26,8 @@ def test_an_empty_project_key_does_not_mean_all_projects(used, arguments):
         (("audit", "verify", "--key", ""), "'' is not a key"),
         (("login-limits", "show", "--address", "nonsense"), "'nonsense' is not an IP address."),
         (("login-limits", "clear", "--address", ""), "'' is not an IP address."),
+        (("login-limits", "show", "--address", "10.0.0.1/64"), "'10.0.0.1/64' is not an IP"),
+        (("login-limits", "show", "--address", "2001:db8::/56"), "'2001:db8::/56' is not an IP"),
     ],
 )
 def test_values_that_can_mean_nothing_are_refused(flask, arguments, said):
