@@ -11,7 +11,6 @@ from app.core.actor import Actor
 from app.database.session import reading, session
 from app.projects import loaders, messages, service, states
 from app.projects.loaders import SeenProject
-from app.projects.models import WorkflowState
 from app.projects.pages import project_of
 from app.projects.schemas import ProjectPatch
 from app.projects.states import REVIEW
@@ -39,13 +38,16 @@ def save_general(key: str) -> Response:
 
     def stored(person: Actor) -> dict[str, Any]:
         locked = loaders.writable(person, project.id, lock=True)
-        values = _shown_values(locked, states.open_ones(project.id))
+        values = _shown_values(locked)
         # Nobody else changed a suggestion.
-        return values | {REVIEW: form.data.get(REVIEW)} if _suggests(locked) else values
+        return values | {REVIEW: form.data.get(REVIEW)} if _suggestion(locked) else values
 
     def work(person: Actor, edited: dict[str, Any]) -> None:
-        if edited.get("sign_off") and _suggests(loaders.writable(person, project.id)):
+        suggested = _suggestion(loaders.writable(person, project.id))
+        if suggested and edited.get("sign_off"):
             edited[REVIEW] = form.data.get(REVIEW)
+        elif suggested and edited.get(REVIEW) == suggested:
+            del edited[REVIEW]
         service.update_project(person, project.id, **edited)
 
     words = {"owner_user_id": user_refs.name_of, REVIEW: states.name_of}
@@ -67,18 +69,18 @@ def delete(key: str) -> Response:
     return go("/projects")
 
 
-def _suggests(project: SeenProject) -> bool:
-    """Whether the form suggests a review state; it is stored once sign-off is switched on."""
-    return not project.sign_off and project.review_state_id is None
+def _suggestion(project: SeenProject) -> str | None:
+    """The review state that the form suggests; it is stored once sign-off is switched on."""
+    if project.sign_off or project.review_state_id is not None:
+        return None
+    # The last state before done is where work usually waits.
+    return next((state.id for state in reversed(states.open_ones(project.id))), None)
 
 
-def _shown_values(project: SeenProject, open_states: list[WorkflowState]) -> dict[str, Any]:
+def _shown_values(project: SeenProject) -> dict[str, Any]:
     """The values that the form shows."""
     values = {name: getattr(project, name) for name in ProjectPatch().fields}
-    if _suggests(project) and open_states:
-        # The last state before done is where work usually waits.
-        values[REVIEW] = open_states[-1].id
-    return values
+    return values | {REVIEW: values[REVIEW] or _suggestion(project)}
 
 
 def _show_general(
@@ -91,7 +93,7 @@ def _show_general(
             .order_by(func.lower(User.display_name), User.id)
         ).all()
         open_states = states.open_ones(project.id)
-    values = _shown_values(project, open_states)
+        values = _shown_values(project)
     remember_originals(form, values)
     review_states = [("", messages.NONE), *((state.id, state.name) for state in open_states)]
     owners = [
