@@ -8,6 +8,7 @@ from app import create_app
 from app.database.session import db
 from app.serving.parent import prepare_database
 from tests.support.postgres import unused_name
+from tests.support.serving import unused_port
 from tests.support.settings import settings_for
 
 pytestmark = pytest.mark.slow
@@ -24,7 +25,7 @@ def made(cluster, tmp_path):
         names.append(unused_name())
         url = cluster.create_database(names[-1], template, encoding)
         url = make_url(url).update_query_dict(query).render_as_string(hide_password=False)
-        apps.append(create_app(settings_for(url, tmp_path)))
+        apps.append(create_app(settings_for(url, tmp_path, port=unused_port())))
         return apps[-1], names[-1], url
 
     yield make
