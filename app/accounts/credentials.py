@@ -16,10 +16,10 @@ import secrets
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, Text, cast, func, literal, select
+from sqlalchemy import Select, Text, cast, func, select
 
-from app.database.locks import Lock
-from app.database.session import Prepared, is_postgresql, is_writing, session
+from app.database.locks import Lock, acquire
+from app.database.session import Prepared, is_postgresql, is_writing
 
 PREFIX = "app_"
 LOOKUP_LENGTH = 8
@@ -65,17 +65,11 @@ def lock_shared(owners: Select[Any], **values: Any) -> None:
 @cache
 def _shared(owners: Select[Any]) -> Prepared:
     (owner,) = owners.subquery().c
-    key = _key(cast(owner, Text))
+    key = func.hashtext(cast(owner, Text))
     shared = func.pg_advisory_xact_lock_shared(int(Lock.CREDENTIALS), key)
     return Prepared(select(shared.label("held")))
 
 
 def lock_exclusive(user_id: str) -> None:
     """Wait for the writes under a user's credentials before changing these."""
-    if is_postgresql():
-        key = _key(literal(user_id, Text))
-        session.execute(select(func.pg_advisory_xact_lock(int(Lock.CREDENTIALS), key)))
-
-
-def _key(user_id: ColumnElement[str]) -> ColumnElement[int]:
-    return func.hashtext(user_id)
+    acquire(Lock.CREDENTIALS, user_id)

@@ -197,9 +197,10 @@ class Passkey(Base):
 
 
 class UsedToken(Base):
-    """The hash of a token that works once, kept until the token expires.
+    """The hash of a token, kept until it expires.
 
-    Tokens are challenges of passkeys, states of logins at a provider, and ids of its logout tokens.
+    Challenges of passkeys, states of logins at a provider and ids of its logout tokens work once.
+    What a logout token named is kept too (``sign_on/logout.py``).
     """
 
     __tablename__ = "used_tokens"

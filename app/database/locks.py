@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
 
-from sqlalchemy import func, select
+from sqlalchemy import Text, func, literal, select
 
 from app.core.clock import now_ms
 from app.database.session import is_postgresql, session
@@ -32,15 +32,18 @@ class Lock(IntEnum):
     MAIL = 7011
     FILES = 7012
     IDENTITIES = 7014
+    # Combined with what a logout at the provider names (sign_on/logout.py).
+    PROVIDER_LOGOUTS = 7015
 
 
-def acquire(lock: Lock) -> None:
-    """Wait for the lock, and hold it until the transaction ends.
+def acquire(lock: Lock, key: str | None = None) -> None:
+    """Wait for the lock, or for its part with this key, and hold it until the transaction ends.
 
     SQLite needs no such lock, because it has one writer at a time.
     """
     if is_postgresql():
-        session.execute(select(func.pg_advisory_xact_lock(int(lock))))
+        part = () if key is None else (func.hashtext(literal(key, Text)),)
+        session.execute(select(func.pg_advisory_xact_lock(int(lock), *part)))
 
 
 def database_ms() -> int:

@@ -93,7 +93,7 @@ def password_links(_: Settings) -> int:
 
 
 def used_tokens(_: Settings) -> int:
-    """Delete challenges, login states and ids of logout tokens that have expired."""
+    """Delete challenges, login states and traces of logouts by a provider that have expired."""
     return _delete_due(UsedToken.token_hash, UsedToken.expires_at <= now_ms())
 
 

@@ -31,6 +31,10 @@ class SignOnFlow:
     ends_at: int
 
     @property
+    def begun_at(self) -> int:
+        return self.ends_at - LIFETIME_MS
+
+    @property
     def challenge(self) -> str:
         """The PKCE challenge, by S256."""
         digest = hashlib.sha256(self.verifier.encode()).digest()

@@ -6,16 +6,20 @@ from sqlalchemy import ColumnElement, delete, select
 
 from app.accounts import credentials
 from app.accounts.models import ProviderIdentity, UserSession
-from app.accounts.used_tokens import use_once
+from app.accounts.used_tokens import remember, remembered_until, use_once
 from app.audit.service import Target, record
 from app.config import Settings
 from app.core.actor import SYSTEM, Access, Actor, operation
-from app.core.clock import now_ms
+from app.core.clock import MINUTE_MS, now_ms
 from app.core.lanes import Lane, require
+from app.database.locks import Lock, acquire
 from app.database.session import run_write, session
-from app.sign_on import tokens
+from app.sign_on import flow, tokens
 from app.sign_on.provider import provider_of
 from app.sign_on.tokens import Claims, TokenRefused
+
+# A logout is remembered for longer than a login can take, the requests to the provider included.
+REMEMBERED_MS = flow.LIFETIME_MS + 5 * MINUTE_MS
 
 
 def session_hash(claims: Claims) -> str | None:
@@ -23,6 +27,25 @@ def session_hash(claims: Claims) -> str | None:
     sid = claims.get("sid")
     is_text = isinstance(sid, str) and sid.isprintable()
     return credentials.hashed(f"sid:{sid}") if is_text and sid else None
+
+
+def came_after(begun_at: int, issuer: str, subject: str, in_session: str | None) -> bool:
+    """Whether the provider logged this session or subject out after a login began.
+
+    A logout that comes now waits until the transaction ends, and then ends its session. It also
+    waits for writes of the person, so call this before the transaction locks anything.
+    """
+    # Times in the tokens do not tell: the code of an ended session can be redeemed after its end.
+    names = _names(issuer, subject, in_session)
+    for name in names:
+        acquire(Lock.PROVIDER_LOGOUTS, name)
+    return remembered_until(names) >= begun_at + REMEMBERED_MS
+
+
+def _names(issuer: str, subject: str | None, in_session: str | None) -> list[str]:
+    """What a logout may name to end a session, the session itself first."""
+    session_name = [] if in_session is None else [f"ended-session:{issuer}:{in_session}"]
+    return session_name + ([] if subject is None else [f"ended-subject:{issuer}:{subject}"])
 
 
 @operation(Access.PUBLIC)
@@ -45,6 +68,11 @@ def _end_named(issuer: str, claims: Claims, moment: int) -> int:
         raise TokenRefused("replayed")
     named = []
     in_session = session_hash(claims)
+    # A login that has no session yet is not found below. Others of the subject may go on if the
+    # token names one session.
+    ended, *_ = _names(issuer, claims.get("sub"), in_session)
+    acquire(Lock.PROVIDER_LOGOUTS, ended)
+    remember(ended, moment + REMEMBERED_MS)
     if in_session is not None:
         named.append(UserSession.provider_session_hash == in_session)
     own = select(ProviderIdentity.id).where(ProviderIdentity.issuer == issuer)

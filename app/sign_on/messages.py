@@ -9,6 +9,7 @@ NO_ACCOUNT = (
 )
 NO_CONFIRMED_EMAIL = "The identity provider did not confirm an email address."
 DOMAIN_NOT_ALLOWED = "This email address is not allowed here."
+LOGGED_OUT = "The identity provider ended this login. Log in again."
 ACCOUNT_DEACTIVATED = "This account is deactivated."
 NOT_SET_UP = "Set up this service first."
 

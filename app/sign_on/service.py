@@ -24,9 +24,8 @@ from app.core.errors import InvalidField
 from app.core.lanes import Lane, require
 from app.database.locks import Lock, acquire
 from app.database.session import run_write, session
-from app.sign_on import flow, identities, messages, tokens
+from app.sign_on import flow, identities, logout, messages, tokens
 from app.sign_on.flow import Candidate, SignOnFlow
-from app.sign_on.logout import session_hash
 from app.sign_on.provider import Provider, provider_of
 from app.sign_on.requests import ProviderFailure
 from app.sign_on.tokens import Claims, TokenRefused
@@ -39,6 +38,7 @@ MESSAGES = {
     "not_admitted": messages.NO_ACCOUNT,
     "email": messages.NO_CONFIRMED_EMAIL,
     "domain": messages.DOMAIN_NOT_ALLOWED,
+    "logged_out": messages.LOGGED_OUT,
     "inactive": messages.ACCOUNT_DEACTIVATED,
     "setup": messages.NOT_SET_UP,
 }
@@ -137,7 +137,7 @@ def finish(
             return Candidate(
                 begun.links, person.issuer, person.subject, person.name, begun.ends_at
             ), begun.target
-        opened = run_write(partial(_log_in, actor, person, attempt, peer, settings))
+        opened = run_write(partial(_log_in, actor, begun, person, attempt, peer, settings))
     except SignOnRefused as refusal:
         if refusal.reason == "provider":
             # The provider failed, so the attempt does not count for the address.
@@ -187,7 +187,7 @@ def _person(begun: SignOnFlow, callback: CallbackParams, settings: Settings) -> 
     return _Person(
         issuer=provider.issuer,
         subject=str(claims["sub"]),
-        session_hash=session_hash(claims),
+        session_hash=logout.session_hash(claims),
         email=email,
         name=(shown or email or str(claims["sub"]))[: text.NAME_LENGTH],
         wished_username=wished if isinstance(wished, str) else email or "",
@@ -216,8 +216,15 @@ def _confirmed_email(claims: Claims) -> str | None:
 
 
 def _log_in(
-    actor: Actor, person: _Person, attempt: throttle.LoginAttempt, peer: Peer, settings: Settings
+    actor: Actor,
+    begun: SignOnFlow,
+    person: _Person,
+    attempt: throttle.LoginAttempt,
+    peer: Peer,
+    settings: Settings,
 ) -> OpenedSession:
+    if logout.came_after(begun.begun_at, person.issuer, person.subject, person.session_hash):
+        raise SignOnRefused("logged_out", "logged_out")
     identity = _identity_of(person, settings)
     user = session.scalar(
         select(User).where(User.id == identity.user_id).with_for_update(key_share=True)

@@ -7,11 +7,13 @@ import pytest
 from sqlalchemy import select, update
 
 from app.accounts.models import ProviderIdentity, User
-from app.database.session import reading, session
+from app.database.session import db, reading, session
 from app.sign_on import requests
 from tests.accounts.conftest import admin, setting
 from tests.accounts.helpers import events, write
+from tests.database.test_meeting_writers import waiting
 from tests.sign_on.provider import CLIENT, SECRET, Provider
+from tests.support.serving import until
 
 __all__ = ["admin", "setting"]
 
@@ -68,6 +70,23 @@ def is_logged_in(client):
 def linked(app, provider):
     """Give ada a confirmed address, which the provider confirms too."""
     write(app, update(User).values(email="ada@example.org", email_confirmed_at=1))
+
+
+@pytest.fixture
+def engine(app):
+    with app.app_context():
+        return db.engine
+
+
+@pytest.fixture
+def watch(engine):
+    """Waits until statements wait for locks; on SQLite writers wait outside of the database."""
+
+    def wait(statements=1):
+        if engine.dialect.name == "postgresql":
+            until(lambda: waiting(engine) == statements)
+
+    return wait
 
 
 def identities(app):

@@ -7,28 +7,8 @@ from sqlalchemy import text, update
 
 from app.accounts import sessions
 from app.accounts.models import User
-from app.database.session import db
 from tests.accounts.helpers import API, logged_in, new_human, write
-from tests.database.test_meeting_writers import waiting
 from tests.sign_on.conftest import identities, is_logged_in, log_in, reasons
-from tests.support.serving import until
-
-
-@pytest.fixture
-def engine(app):
-    with app.app_context():
-        return db.engine
-
-
-@pytest.fixture
-def watch(engine):
-    """Waits until a statement waits for a lock; on SQLite writers wait outside of the database."""
-
-    def wait():
-        if engine.dialect.name == "postgresql":
-            until(lambda: waiting(engine) == 1)
-
-    return wait
 
 
 @pytest.fixture
