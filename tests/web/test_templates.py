@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.agent import Agent
 from tests.support.story import events, ok
+from tests.web.sent_form import SentForm
 
 SETTINGS = "/projects/OPEN/settings/templates"
 BUG = {
@@ -92,6 +93,24 @@ def test_what_does_not_fit_is_said_and_kept(ada, add, fields, message):
     assert answer.status_code == 422
     assert message in answer.text
     assert "## Steps" in answer.text
+
+
+def test_a_deleted_label_of_a_template_is_no_edit(app, cast, ada, add, label):
+    bug, docs = label("bug"), label("docs")
+    address = f"{SETTINGS}/{add(label_ids=[bug, docs])}"
+    early = SentForm(ada.get(address).text).sent
+    ok(cast.ada.delete(f"/projects/{cast.open_project}/labels/{bug}"), 204)
+    sent = SentForm(ada.get(address).text).sent
+    assert ada.post(address, **sent).status_code == 303
+    assert len(changes(app)) == 1
+    for form, edit in ((sent, {"title": "Late"}), (early, {"body": "Early"})):
+        assert ada.post(address, **{**form, **edit}).status_code == 303
+        change = changes(app)[-1]
+        assert change["to"] == {**change["from"], **edit}
+        assert change["to"]["label_ids"] == [bug, docs]
+    # Without an edit, the form from before the deletion may be meant to bring its values back.
+    refused = ada.post(address, **early)
+    assert "This was changed to “docs” after you opened the form." in refused.text
 
 
 def test_a_project_has_at_most_twenty_templates(ada, add):

@@ -72,11 +72,16 @@ def _editor(
 
 
 def _stored(project: SeenProject, template_id: str) -> dict[str, Any]:
-    """The stored template; needs a unit of work, raises NotFound."""
+    """The stored template as the form shows it: without deleted labels.
+
+    Needs a unit of work; raises NotFound.
+    """
     template = by_id(TicketTemplate, template_id)
     if template is None or template.project_id != project.id:
         raise NotFound("template", template_id)
-    return templates.template_json(template)
+    stored = templates.template_json(template)
+    offered = {label["id"] for label in label_summaries(project.id)}
+    return {**stored, "label_ids": [one for one in stored["label_ids"] if one in offered]}
 
 
 def _load() -> Form:
