@@ -64,6 +64,25 @@ def test_a_card_that_changed_swimlanes_meanwhile_is_left_alone(ada, cast, make, 
     assert answer.status_code == 200
 
 
+@cases("lane", ["high", "undefined"])
+def test_a_board_from_before_an_upgrade_moves_nothing(ada, cast, make, states, lane):
+    make("Still")
+    answer = ada.post(
+        "/tickets/OPEN-1/move",
+        htmx=True,
+        state_id=states["To do"],
+        from_state_id=states["Backlog"],
+        group="priority",
+        from_lane="medium",
+        lane=lane,
+    )
+    # Its script moves the card back and shows the toast, unless the status is 409.
+    assert (answer.status_code, "data-toast" in answer.text) == (422, True)
+    assert "before an upgrade. Reload the page." in answer.text
+    still = cast.ada.get("/tickets/OPEN-1").json
+    assert (still["state"]["name"], still["priority"]) == ("Backlog", "medium")
+
+
 def test_moving_on_the_board_of_all_goes_to_the_first_state(ada, cast, make):
     make("Moved")
     sent = {"everywhere": "yes", "from_state_id": "backlog"}

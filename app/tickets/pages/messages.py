@@ -112,6 +112,7 @@ def has_changed(who: str, reference: str) -> str:
 
 MOVE_ANYWAY = "Move anyway"
 SELECT_AGAIN = "Someone changed this. Select again."
+RELOAD_BOARD = "This board was opened before an upgrade. Reload the page."
 
 
 def overtaken_by_someone(reference: str) -> str:

@@ -9,7 +9,7 @@ from sqlalchemy import select
 from app.accounts.models import User
 from app.audit.models import AuditEvent
 from app.core.actor import Actor
-from app.core.errors import NotFound
+from app.core.errors import InvalidField, NotFound
 from app.database.session import reading, session
 from app.projects.models import WorkflowState
 from app.tickets import board, board_moves, board_sidebar, loaders, page_queries
@@ -72,6 +72,9 @@ def move(reference: str) -> Response:
             return go(back)
         return _choose(reference, form, back)
     grouping = _grouping()
+    if grouping and "swimlane" not in sent:
+        # Scripts of an earlier version name it differently. Only the column would change.
+        raise InvalidField("swimlane", "required", messages.RELOAD_BOARD)
     seen = None
     if "from_state_id" in sent:
         seen = BoardCell(sent["from_state_id"], sent.get("from_swimlane", ""))
