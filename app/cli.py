@@ -86,7 +86,7 @@ def _prepare(command: click.Command, path: str | None, *, is_server: bool = Fals
         _prepared.add(command)
         needs_schema = path not in _ON_ANY_SCHEMA
         edge = command.callback if is_server else _edge(command.callback, needs_schema=needs_schema)
-        command.callback = _in_words()(edge)
+        command.callback = _in_words(is_server=is_server)(edge)
 
 
 def _is_garbled(value: str) -> bool:
@@ -110,13 +110,14 @@ def _edge(callback: Callable[..., Any], *, needs_schema: bool) -> Callable[..., 
 
 
 @contextmanager
-def _in_words() -> Iterator[None]:
+def _in_words(*, is_server: bool) -> Iterator[None]:
     """Turn what a command can meet into a line on standard error and an exit code."""
     _fill_output()
     try:
         yield
-        # Alembic does not.
-        sys.stdout.flush()
+        if not is_server:
+            # Alembic does not. A server ends well without standard output.
+            sys.stdout.flush()
     except KeyboardInterrupt as interrupt:
         raise CommandInterrupted(str(interrupt) or messages.INTERRUPTED) from interrupt
     except Unavailable as error:

@@ -79,13 +79,12 @@ def test_output_to_a_closed_standard_output_is_said_and_no_secret_is_lost(used):
     assert run(instance, None, "db", "upgrade").returncode == 0
 
 
-def test_a_server_serves_without_a_standard_output(app, monkeypatch):
-    def closed(_):
-        raise OSError(9, "Bad file descriptor")
-
+def test_a_server_serves_and_ends_without_a_standard_output(app, monkeypatch):
     monkeypatch.setattr(parent.socket, "create_connection", lambda *_, **__: io.StringIO())
-    monkeypatch.setattr(click, "echo", closed)
-    parent._say_when_up(app.config["SETTINGS"], needs_setup=False)
+    monkeypatch.setattr(sys, "stdout", None)
+    with cli._in_words(is_server=True):
+        parent._say_when_up(app.config["SETTINGS"], needs_setup=False)
+    sys.stdout.close()
 
 
 @pytest.mark.parametrize(
