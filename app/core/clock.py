@@ -5,9 +5,11 @@ milliseconds and ``Z``.
 
 On SQLite the time is that of the host. On PostgreSQL it is that of the database, as ids of several
 hosts must sort by time: a process measures how far that clock is ahead of its monotonic one
-(``database/connect.py``), so the clock of the host has no part in it.
+(``database/connect.py``), so the clock of the host has no part in it. It measures at the start of
+each transaction that writes: no id that is made in one has an earlier time than its start.
 """
 
+import threading
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -31,6 +33,7 @@ class _SharedTime:
 
 
 _shared = _SharedTime()
+_lock = threading.Lock()
 # More than this is worth a word to the operator.
 HOST_MAY_BE_OFF_MS = 1_000
 
@@ -57,13 +60,22 @@ def follow(moment: int, before: int, after: int) -> bool:
     Returns whether it followed no clock before.
     """
     at_least, at_most = moment - after, moment - before
-    known, now = _shared.ahead_ns, now_ms()
-    # A slow answer is no reason to change what a faster one showed.
-    ahead = (at_least + at_most) // 2 if known is None else min(max(known, at_least), at_most)
-    lag = now - (time.monotonic_ns() + ahead) // 1_000_000
-    _shared.floor_ms = now if lag <= MAX_STANDSTILL_MS else 0
-    _shared.ahead_ns = ahead
-    return known is None
+    # Another thread's older measurement must not replace this one.
+    with _lock:
+        known = _shared.ahead_ns
+        if known is None:
+            # What the host's clock showed does not count. At least, as a reader who marks an event
+            # from ahead of time as read would miss what others do until then.
+            _shared.ahead_ns = at_least
+            return True
+        # A slow answer is no reason to change what a faster one showed.
+        ahead = min(max(known, at_least), at_most)
+        if ahead != known:
+            now = now_ms()
+            lag = now - (time.monotonic_ns() + ahead) // 1_000_000
+            _shared.floor_ms = now if lag <= MAX_STANDSTILL_MS else 0
+            _shared.ahead_ns = ahead
+        return False
 
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

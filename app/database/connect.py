@@ -209,18 +209,23 @@ def run_on_driver(connection: Connection, sql: str, **options: Any) -> Any:
 def _open_postgres(driver: Any, _record: object) -> None:
     """Let ``_begin_postgres`` begin transactions instead of psycopg, and follow the clock."""
     driver.autocommit = True
-    _follow_clock(driver.execute)
+    _follow_clock(partial(driver.execute, _CLOCK))
 
 
 def follow_clock(connection: Connection) -> None:
     """Measure again how far the clock of PostgreSQL is ahead, as clocks drift and are set."""
-    _follow_clock(partial(run_on_driver, connection))
+    _follow_clock(partial(run_on_driver, connection, _CLOCK))
 
 
-def _follow_clock(execute: Callable[[str], Any]) -> None:
+def _follow_clock(ask: Callable[[], Any]) -> None:
+    """Measure with the last result of the statements that ``ask`` sends."""
     before = time.monotonic_ns()
-    (now_us,) = execute(_CLOCK).fetchone()
-    if clock.follow(now_us * 1000, before, time.monotonic_ns()):
+    answer = ask()
+    after = time.monotonic_ns()
+    while answer.nextset():
+        pass
+    (now_us,) = answer.fetchone()
+    if clock.follow(now_us * 1000, before, after):
         # A command gave itself an id before it connected.
         ids.start_over()
 
@@ -229,9 +234,11 @@ def _begin_postgres(connection: Connection) -> None:
     options = connection.get_execution_options()
     if options.get(READS, False):
         return
-    # Both in one round trip.
+    # All in one round trip. Events of the transaction must not get a time before its start, even
+    # if the monotonic clock stood still while the machine did.
     then = "; SET LOCAL synchronous_commit = off" if options.get(ASYNC_COMMIT, False) else ""
-    run_on_driver(connection, f"BEGIN ISOLATION LEVEL READ COMMITTED{then}", prepare=False)
+    begin = f"BEGIN ISOLATION LEVEL READ COMMITTED{then}; {_CLOCK}"
+    _follow_clock(partial(run_on_driver, connection, begin, prepare=False))
 
 
 def _check_out(engine: Engine, driver: Any, record: ConnectionPoolEntry, _proxy: object) -> None:

@@ -50,6 +50,21 @@ def test_the_clock_of_the_host_has_no_part_once_another_is_followed(monotonic, m
     assert (clock.now_ms(), clock.host_is_off_ms()) == (20_007, 69_993)
 
 
+@pytest.mark.parametrize("moment", [1_000, 4_100, 5_000, 20_000])
+def test_what_the_clock_of_the_host_showed_before_does_not_hold_time_up(monotonic, moment):
+    assert follow(moment, 0, 0)
+    assert clock.now_ms() == moment
+
+
+def test_time_is_not_ahead_after_a_slow_first_answer(monotonic):
+    monotonic.ms = 3_000
+    assert follow(20_000, 0, 3_000)
+    assert clock.now_ms() == 20_000
+    # A faster answer shows that it came at once.
+    assert not follow(22_999, 2_999, 3_000)
+    assert clock.now_ms() == 22_999
+
+
 def test_a_slow_answer_changes_only_what_it_disproves(monotonic):
     follow(20_000, 0, 0)
     monotonic.ms = 3_000

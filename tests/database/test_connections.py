@@ -9,6 +9,7 @@ from sqlalchemy import bindparam, select, text
 
 from app.accounts.models import User
 from app.core import clock, ids
+from app.core.clock import HOUR_MS
 from app.database import connect
 from app.database.locks import database_ms
 from app.database.session import Prepared, db, reading, run_write, session, transaction
@@ -139,7 +140,7 @@ def test_none_stays_open_where_the_engine_gives_up_its_connections():
     run_write(lambda: session.add(new_user()))
 
 
-@pytest.mark.parametrize("off_ms", [-20_000, 30_000])
+@pytest.mark.parametrize("off_ms", [-20_000, 900, 30_000])
 def test_ids_are_made_by_the_clock_of_postgresql_whatever_the_host_says(
     database, monkeypatch, off_ms
 ):
@@ -154,6 +155,22 @@ def test_ids_are_made_by_the_clock_of_postgresql_whatever_the_host_says(
     assert abs(clock.host_is_off_ms() - off_ms) < 500
     with reading():
         assert abs(ids.created_ms(ids.new_id()) - database_ms()) < 500
+
+
+@pytest.mark.parametrize("behind_ms", [2, 500, HOUR_MS])
+def test_ids_are_not_older_than_their_transaction(database, monkeypatch, behind_ms):
+    if database.kind != "postgresql":
+        return
+    # The connection is made here.
+    run_write(lambda: None)
+    behind = clock._SharedTime(ahead_ns=clock._shared.ahead_ns - behind_ms * 1_000_000)
+    monkeypatch.setattr(clock, "_shared", behind)
+    monkeypatch.setattr(ids, "_last_ms", 0)
+    for async_commit in (False, True):
+        with transaction(async_commit=async_commit):
+            event_ms = ids.created_ms(ids.new_id())
+            began = session.scalar(text("SELECT floor(extract(epoch FROM now()) * 1000)::bigint"))
+        assert began <= event_ms < began + 5_000
 
 
 def test_a_process_follows_the_clock_of_postgresql_while_it_runs(database, monkeypatch):
