@@ -64,10 +64,11 @@ _INSERT = Prepared(insert(cast("Table", AuditEvent.__table__)))
 # The newest event, and when the oldest other transaction began that wrote and still runs. Docket's
 # own end sooner than those that are left out, such as one that an operator forgot.
 _IN_PROGRESS = text(
-    "SELECT (SELECT max(created_at) FROM audit_events),"
+    "SELECT (SELECT max(created_at) FROM audit_events) AS newest,"
     " (SELECT floor(extract(epoch FROM min(xact_start)) * 1000)::bigint FROM pg_stat_activity"
     " WHERE datname = current_database() AND backend_xid IS NOT NULL"
-    " AND pid <> pg_backend_pid() AND xact_start > clock_timestamp() - interval '5 minutes')"
+    " AND pid <> pg_backend_pid()"
+    " AND xact_start > clock_timestamp() - interval '5 minutes') AS began"
 )
 
 # The event that is being undone: events recorded meanwhile refer to it (undo/service.py).
@@ -190,8 +191,19 @@ def is_stable() -> ColumnElement[bool]:
     newest, began = session.execute(_IN_PROGRESS).one()
     if newest is None:
         return true()
-    latest: int = newest if began is None else min(newest, began - 1)
-    return AuditEvent.created_at <= latest
+    return AuditEvent.created_at <= _before(began, newest)
+
+
+def stable_until(moment: int) -> int:
+    """The latest time (ms), at most ``moment``, up to which all events are committed."""
+    if not is_postgresql():
+        return moment
+    return _before(session.execute(_IN_PROGRESS).one().began, moment)
+
+
+def _before(began: int | None, moment: int) -> int:
+    # An event is not older than its transaction (``database/connect.py``).
+    return moment if began is None else min(moment, began - 1)
 
 
 def record_separately(actor: Actor, event_type: str, target: Target, /, **payload: Any) -> None:

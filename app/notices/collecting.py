@@ -12,6 +12,7 @@ from app.accounts.login import human_actor
 from app.accounts.models import User
 from app.audit.event_types import Category
 from app.audit.models import AuditEvent
+from app.audit.service import stable_until
 from app.core.actor import Actor
 from app.core.clock import DAY_MS, MINUTE_MS, now_ms
 from app.core.ids import id_at
@@ -22,7 +23,7 @@ from app.mail.models import Mail, MailKind
 from app.notices.service import Frequency, NoticeChoice, next_morning
 
 UNREAD_MS = 10 * MINUTE_MS
-# Younger events wait for transactions in progress.
+# Younger events wait for transactions that have not written yet.
 COMMIT_WAIT_MS = 5_000
 # The oldest events in a mail, for example after a long stop of the server.
 OLDEST_MS = 7 * DAY_MS
@@ -81,7 +82,6 @@ def _due(moment: int) -> list[AnyRow]:
 def _collect(row: AnyRow, moment: int) -> int:
     choice: NoticeChoice = row.NoticeChoice
     is_daily = choice.frequency == Frequency.DAILY
-    until = moment - (COMMIT_WAIT_MS if is_daily else UNREAD_MS)
     noticed = choice.noticed_until
     if noticed > moment:
         noticed = moment - CLOCK_SET_BACK_MS
@@ -91,6 +91,8 @@ def _collect(row: AnyRow, moment: int) -> int:
         if outbox.count_waiting(row.id) >= MAX_WAITING_MAILS:
             # The mail server is down; nothing is lost, because nothing is marked as considered.
             return 0
+        stable = stable_until(moment - COMMIT_WAIT_MS)
+        until = max(noticed, stable if is_daily else min(stable, moment - UNREAD_MS))
         news = inbox.news(actor, limit=MAX_MAILS, cursor=None, after=id_at(since + 1), until=until)
         mailed = _mailed_until(actor, [one.ticket.ticket_id for one in news.data], moment)
         # Skip news that an earlier mail already contained.
@@ -99,11 +101,13 @@ def _collect(row: AnyRow, moment: int) -> int:
             for one in news.data
             if one.newest > id_at(mailed.get(one.ticket.ticket_id, 0) + 1)
         ]
-    mails: list[tuple[MailKind, str | None, int]]
+    mails: list[tuple[MailKind, str | None, int, int]]
     if is_daily or news.next_cursor is not None:
-        mails = [(MailKind.DIGEST, None, since)] if news.data else []
+        mails = [(MailKind.DIGEST, None, since, until)] if news.data else []
     else:
-        mails = [(MailKind.NOTICE, one, max(since, mailed.get(one, 0))) for one in fresh]
+        # A mail about a ticket also covers what happened in the meantime.
+        end = max(until, stable)
+        mails = [(MailKind.NOTICE, one, max(since, mailed.get(one, 0)), end) for one in fresh]
     return run_write(partial(_put, choice, row.email, mails, until, moment))
 
 
@@ -120,7 +124,7 @@ def _mailed_until(actor: Actor, ticket_ids: list[str], moment: int) -> dict[str,
 def _put(
     choice: NoticeChoice,
     address: str,
-    mails: list[tuple[MailKind, str | None, int]],
+    mails: list[tuple[MailKind, str | None, int, int]],
     until: int,
     moment: int,
 ) -> int:
@@ -138,8 +142,6 @@ def _put(
     ).first()
     if claimed is None:
         return 0
-    for kind, ticket_id, since in mails:
-        # A mail about a ticket also covers what happened in the meantime.
-        end = moment - COMMIT_WAIT_MS if kind is MailKind.NOTICE else until
+    for kind, ticket_id, since, end in mails:
         outbox.enqueue(kind, address, choice.user_id, ticket_id=ticket_id, since=since, until=end)
     return len(mails)

@@ -6,19 +6,20 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import insert, update
 
 from app.accounts.models import User
+from app.audit.models import AuditEvent
 from app.core.actor import Actor, ActorKind
 from app.core.clock import DAY_MS, HOUR_MS, MINUTE_MS, now_ms
 from app.core.errors import InvalidField
-from app.database.session import run_write
+from app.database.session import db, run_write
 from app.inbox import service as inbox
 from app.notices import collecting, service
 from app.notices.service import NoticeChoice, next_morning
 from tests.accounts.helpers import write
 from tests.mail.test_outbox import mails, states
-from tests.support.story import events, make_ticket, ok
+from tests.support.story import events, make_ticket, ok, urgent
 
 HTML = {"Accept": "text/html"}
 
@@ -337,6 +338,30 @@ def test_they_are_off_until_chosen_and_only_go_to_a_confirmed_address(
     write(posting, update(User).values(email_confirmed_at=None))
     comment(cast.ada, ticket, "Hello again")
     assert collect(11) == 0
+
+
+@pytest.mark.parametrize("frequency", ["messages", "daily"])
+def test_what_commits_late_is_mailed(
+    posting, database, cast, ticket, choose, collect, deliver, mailbox, frequency
+):
+    if database.kind != "postgresql":
+        # It has one writer at a time.
+        return
+    choose(cast.bo, frequency)
+    days = (frequency == "daily") * DAY_MS // MINUTE_MS
+    comment(cast.ada, ticket, "First")
+    with posting.app_context(), db.engine.begin() as slow:
+        slow.execute(insert(AuditEvent).values(urgent(ticket)))
+        comment(cast.ada, ticket, "Second")
+        assert collect(days + 11) == 1
+        deliver()
+        assert "First" in mailbox.text()
+        assert "Second" not in mailbox.text()
+    assert collect(days * 2 + 12) == 1
+    deliver()
+    assert "urgent" in mailbox.text()
+    assert "Second" in mailbox.text()
+    assert "First" not in mailbox.text()
 
 
 def test_a_long_stop_tells_the_last_week(posting, cast, ticket, collect):
