@@ -8,19 +8,22 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import and_, func, literal, or_, select, union, union_all
+from sqlalchemy import String, and_, cast, func, literal, or_, select, union, union_all
 from sqlalchemy.orm import aliased
 
+from app.accounts import personal
 from app.accounts.builders import UserSummary, user_summary
 from app.accounts.models import ReadMarker, User
 from app.audit.event_types import Category
 from app.audit.models import AuditEvent
+from app.audit.service import is_stable
 from app.core import ids
 from app.core.actor import Access, Actor, ActorKind, operation
 from app.core.clock import DAY_MS, now_ms
+from app.database.columns import Id
 from app.database.session import session
 from app.inbox.mentions import COMMENT_CREATED, is_mentioned, may_mention
-from app.inbox.service import MAX_TICKETS_PER_KIND, mentioned_tickets
+from app.inbox.service import MAX_TICKETS_PER_KIND, event_of, mentioned_tickets
 from app.inbox.sign_offs import last_comment
 from app.projects.models import Project, StateCategory, WorkflowState
 from app.tickets.comments import present_bodies
@@ -79,6 +82,8 @@ class BotAction:
 class BotActivity:
     bot: UserSummary
     actions: list[BotAction]
+    # The id of the newest event that is counted.
+    newest: str
 
     @property
     def many(self) -> int:
@@ -235,17 +240,17 @@ def _with_questions(needs: list[Need]) -> list[Need]:
 @operation(Access.HUMAN)
 def since_last_time(actor: Actor) -> list[BotActivity]:
     """What each bot did after the person's read marker, the busiest bot first."""
-    marker = (
-        select(ReadMarker.updated_at)
-        .where(ReadMarker.user_id == actor.id, ReadMarker.subject == SUBJECT)
-        .scalar_subquery()
+    marker = select(ReadMarker.event_id).where(
+        ReadMarker.user_id == actor.id, ReadMarker.subject == SUBJECT
     )
-    start = func.coalesce(marker, literal(0))
+    seen = aliased(AuditEvent)
+    seen_at = select(seen.created_at).where(seen.id == marker.scalar_subquery())
     rows = session.execute(
         select(
             AuditEvent.event_type,
             AuditEvent.category,
             func.count().label("many"),
+            func.max(cast(AuditEvent.id, String)).label("newest"),
             User.id,
             User.type,
             User.username,
@@ -254,7 +259,10 @@ def since_last_time(actor: Actor) -> list[BotActivity]:
         .join(User, User.id == AuditEvent.actor_user_id)
         .where(
             AuditEvent.created_at >= now_ms() - DAYS * DAY_MS,
-            AuditEvent.created_at > start,
+            # Lets the index find the few events that are so new.
+            AuditEvent.created_at >= func.coalesce(seen_at.scalar_subquery(), 0),
+            AuditEvent.id > func.coalesce(marker.scalar_subquery(), literal(ids.NIL_ID, Id)),
+            is_stable(),
             AuditEvent.actor_kind == ActorKind.BOT.value,
             or_(
                 AuditEvent.category == Category.ACTIVITY.value,
@@ -276,6 +284,12 @@ def since_last_time(actor: Actor) -> list[BotActivity]:
     return sorted(map(_activity, by_bot.values()), key=lambda activity: -activity.many)
 
 
+@operation(Access.HUMAN)
+def mark_seen(actor: Actor, event_id: str) -> None:
+    """Mark what bots did up to this event as seen; raises InvalidField if there is none."""
+    personal.move_marker(actor, SUBJECT, event_of(event_id).id)
+
+
 def _activity(rows: Sequence[Any]) -> BotActivity:
     actions = []
     for action in ACTIONS:
@@ -288,7 +302,9 @@ def _activity(rows: Sequence[Any]) -> BotActivity:
             actions.append(BotAction(shown, many, event_types, counted[0].category))
     first = rows[0]
     return BotActivity(
-        user_summary(first.id, first.type, first.username, first.display_name), actions
+        user_summary(first.id, first.type, first.username, first.display_name),
+        actions,
+        max(row.newest for row in rows),
     )
 
 
@@ -340,8 +356,9 @@ def destinations(actor: Actor) -> list[Destination]:
 
 @operation(Access.HUMAN)
 def newest_event(actor: Actor) -> str:
-    """The id of the newest event, which a marker moves to when everything is read."""
+    """The id of the newest stable event: a browser is notified of what comes after it."""
+    newest_first = (AuditEvent.created_at.desc(), AuditEvent.id.desc())
     event_id = session.scalar(
-        select(AuditEvent.id).order_by(AuditEvent.created_at.desc(), AuditEvent.id.desc()).limit(1)
+        select(AuditEvent.id).where(is_stable()).order_by(*newest_first).limit(1)
     )
     return event_id or ids.new_id()

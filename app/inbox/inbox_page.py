@@ -8,7 +8,6 @@ from typing import Any
 import orjson
 from flask import Blueprint, Response, request
 
-from app.accounts import personal
 from app.activity.bot_review import References, undone_of
 from app.activity.pages.audit_filters import address
 from app.activity.pages.bot_review import ReviewedChange, reviewed_change
@@ -260,6 +259,7 @@ def _home(refused: RefusedReply | None = None, *, status: int = 200) -> Response
         awaited=awaited,
         is_more_needed=len(awaited) < len(all_awaited) or len(needs) < len(all_needs),
         said=said,
+        newest=max((one.newest for one in activities), default=""),
         activities=activities,
         projects=[one for one in places if one.kind == "project"],
         watched=[one for one in places if one.kind == "ticket"],
@@ -286,12 +286,9 @@ def _laid_out(needs: Sequence[Need | AwaitedSignOff]) -> dict[str, Html]:
 
 @pages.post("/seen")
 def all_seen() -> Response:
-    """Move the person's read marker to the newest event."""
-
-    def work(person: Actor) -> None:
-        personal.move_marker(person, home_verbs.SUBJECT, home_verbs.newest_event(person))
-
-    write(work)
+    """Mark what the page counts as seen."""
+    event_id = request.form.get("event_id", "")
+    write(lambda person: home_verbs.mark_seen(person, event_id))
     return go("/")
 
 

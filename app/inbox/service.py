@@ -336,7 +336,7 @@ def header_status(actor: Actor) -> HeaderStatus:
 @operation(Access.HUMAN)
 def mark_read(actor: Actor, event_id: str) -> None:
     """Mark everything up to this event as read; raises InvalidField if there is no such event."""
-    event = _event(event_id)
+    event = event_of(event_id)
     personal.move_marker(actor, SUBJECT, event.id)
     # Tickets that were marked as unread become read too.
     session.execute(
@@ -352,7 +352,7 @@ def mark_read(actor: Actor, event_id: str) -> None:
 def mark_ticket_read(actor: Actor, reference: str, event_id: str) -> None:
     """Mark a ticket's events up to this one as read; raises InvalidField and NotFound."""
     ticket = _ticket(reference)
-    event_id = max(_event(event_id).id, _read(actor).event_id)
+    event_id = max(event_of(event_id).id, _read(actor).event_id)
     personal.move_marker(actor, f"{OF_TICKET}{ticket.id}", event_id)
 
 
@@ -360,7 +360,7 @@ def mark_ticket_read(actor: Actor, reference: str, event_id: str) -> None:
 def mark_ticket_unread(actor: Actor, reference: str, event_id: str) -> None:
     """Mark a ticket's events from this one on as unread; raises InvalidField and NotFound."""
     ticket = _ticket(reference)
-    before = str(UUID(int=UUID(_event(event_id).id).int - 1))
+    before = str(UUID(int=UUID(event_of(event_id).id).int - 1))
     personal.move_marker(actor, f"{OF_TICKET}{ticket.id}", before, may_go_back=True)
 
 
@@ -371,7 +371,8 @@ def _ticket(reference: str) -> Ticket:
     return ticket
 
 
-def _event(event_id: str) -> AuditEvent:
+def event_of(event_id: str) -> AuditEvent:
+    """The event of this id; raises InvalidField if there is none."""
     event = by_id(AuditEvent, event_id)
     if event is None:
         raise InvalidField("event_id", "not_found", messages.EVENT_NOT_FOUND)

@@ -15,6 +15,12 @@ def text_of(page) -> str:
     return " ".join(re.sub(r"<[^>]+>", " ", page.text.split("<main")[1]).split())
 
 
+def see_all(reader, page):
+    """Send the form that marks what bots did as seen."""
+    form = page.text.split('action="/seen"')[1]
+    return reader.post("/seen", event_id=re.search(r'name="event_id" value="([^"]+)"', form)[1])
+
+
 def say(caller, ticket, body):
     return ok(caller.post(f"/tickets/{ticket['id']}/comments", {"body": body}), 201)
 
@@ -322,10 +328,18 @@ def test_what_bots_did_is_counted_until_it_was_seen(ada, cast, ticket):
     text = text_of(ada.get(HERE))
     assert "Smith · 2 comments · 1 changed" in text
     assert "Scout · 1 denied" in text
-    assert ada.post("/seen").location == HERE
-    assert "Since your last visit" not in text_of(ada.get(HERE))
+    assert see_all(ada, ada.get(HERE)).location == HERE
+    page = ada.get(HERE)
+    assert "Since your last visit" not in text_of(page)
     say(cast.smith, ticket, "Three")
-    assert re.search(r"Smith · 1 comment(?!\w)", text_of(ada.get(HERE)))
+    page = ada.get(HERE)
+    assert re.search(r"Smith · 1 comment(?!\w)", text_of(page))
+    # What a page does not count, its form does not mark.
+    cast.smith.patch(f"/tickets/{ticket['id']}", {"priority": "urgent"})
+    see_all(ada, page)
+    assert re.search(r"Smith · 1 changed(?!\w)", text_of(ada.get(HERE)))
+    for wrong in ("", "x", "ffffffff-ffff-7fff-bfff-ffffffffffff"):
+        assert ada.post("/seen", event_id=wrong).status_code == 422
 
 
 def test_what_bots_made_is_no_change(ada, cast, ticket):

@@ -6,12 +6,13 @@ import pytest
 from sqlalchemy import insert
 
 from app.audit.models import AuditEvent
+from app.core import clock, ids
 from app.database.session import db
 from app.inbox import inbox_page as pages
 from app.inbox import service
 from app.inbox.mentions import mention_pattern
 from tests.support.story import make_ticket, ok, urgent
-from tests.web.test_home import say, text_of
+from tests.web.test_home import say, see_all, text_of
 
 HERE = "/inbox"
 
@@ -199,12 +200,43 @@ def test_everything_is_read_up_to_what_was_shown(ada, cast, watched):
     assert ada.post("/inbox/OPEN-99/read", event_id=shown).status_code == 404
 
 
+@pytest.fixture
+def set_clock_behind(database, monkeypatch):
+    """Make the process look like one whose clock is behind by an hour, on PostgreSQL.
+
+    The monotonic clock can stand still while a machine is suspended.
+    """
+
+    def run():
+        if database.kind == "postgresql":
+            ahead_ns = clock._shared.ahead_ns - clock.HOUR_MS * 1_000_000
+            monkeypatch.setattr(clock, "_shared", clock._SharedTime(ahead_ns))
+            monkeypatch.setattr(ids, "_last_ms", 0)
+
+    return run
+
+
+def test_news_of_a_process_that_was_suspended_is_told_after_all_was_read(
+    ada, cast, watched, set_clock_behind
+):
+    say(cast.smith, watched, "First")
+    ada.post("/inbox/read", event_id=newest(ada.get(HERE), "OPEN-1"))
+    set_clock_behind()
+    say(cast.bo, watched, "Second")
+    assert "Second" in text_of(ada.get(HERE))
+
+
+@pytest.mark.parametrize("is_behind", [False, True], ids=["in time", "behind"])
 @pytest.mark.parametrize("marking", ["/inbox/read", "/inbox/OPEN-1/read"])
-def test_what_commits_late_is_told_after_all_was_read(ada, app, database, cast, watched, marking):
+def test_what_commits_late_is_told_after_all_was_read(
+    ada, app, database, cast, watched, marking, is_behind, set_clock_behind
+):
     if database.kind != "postgresql":
         # It has one writer at a time.
         return
     say(cast.smith, watched, "First")
+    if is_behind:
+        set_clock_behind()
     with app.app_context(), db.engine.begin() as slow:
         slow.execute(insert(AuditEvent).values(urgent(watched)))
         say(cast.bo, watched, "Second")
@@ -315,3 +347,27 @@ def test_an_excerpt_cuts_no_link_and_keeps_a_picture():
     assert pages.excerpt("![](/files/1)", mention) == ("![](/files/1)", False)
     assert pages.excerpt("x" * 300, mention) == ("x" * 240, True)
     assert pages.excerpt("", mention) == ("", False)
+
+
+def test_a_browser_is_told_what_commits_after_the_page(ada, app, database, cast, watched):
+    if database.kind != "postgresql":
+        return
+    with app.app_context(), db.engine.begin() as slow:
+        slow.execute(insert(AuditEvent).values(urgent(watched)))
+        make_ticket(cast.bo, cast.open_project, "Nothing to her")
+        start = re.search(r'data-latest="([^"]+)"', ada.get(HERE).text)[1]
+    assert "urgent" in ada.get(f"/inbox/newest?after={start}").json["title"]
+
+
+def test_what_bots_did_counts_on_home_if_it_commits_after_the_rest_was_seen(
+    ada, app, database, cast, ticket
+):
+    if database.kind != "postgresql":
+        return
+    say(cast.smith, ticket, "One")
+    with app.app_context(), db.engine.begin() as slow:
+        slow.execute(insert(AuditEvent).values(urgent(ticket, cast.smith.user_id)))
+        say(cast.smith, ticket, "Two")
+        see_all(ada, ada.get("/"))
+    text = text_of(ada.get("/"))
+    assert "Smith · 1 comment · 1 changed" in text
