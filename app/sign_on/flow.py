@@ -14,8 +14,8 @@ from app.database import encryption
 
 LIFETIME_MS = 10 * MINUTE_MS
 _FLOW, _CANDIDATE = "sign-on flow", "sign-on candidate"
-# A sealed text is a cookie, and browsers keep up to 4,096 characters.
-MAX_TARGET_LENGTH = 500
+# Cookies of several logins fit into one header line, for which nginx by default has 8 KiB.
+MAX_TARGET_BYTES = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Candidate:
 
 def begun(target: str, links: str | None) -> SignOnFlow:
     state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
-    kept = target if len(target) <= MAX_TARGET_LENGTH else "/"
+    kept = target if len(orjson.dumps(target)) <= MAX_TARGET_BYTES else "/"
     return SignOnFlow(state, nonce, verifier, kept, links, now_ms() + LIFETIME_MS)
 
 

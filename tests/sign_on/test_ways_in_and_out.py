@@ -2,6 +2,7 @@
 
 import json
 import time
+from urllib.parse import quote
 
 import pytest
 from sqlalchemy import func, select, update
@@ -320,3 +321,13 @@ def test_sessions_keep_no_session_of_the_provider_in_clear(app, provider, linked
         rows = session.scalars(select(UserSession.provider_session_hash)).all()
     assert "a-session-of-the-provider" not in rows
     assert [len(row) for row in rows if row] == [64]
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize("character", ["x", "漢", '"'])
+def test_the_cookies_of_all_logins_fit_into_one_header_line(provider, client, character):
+    for length in (1000, 480, 240, 160):
+        path = f"/login/oidc?next=/tickets?q={quote(character * length)}"
+        names = [cookie_of(begin(client, path)) for _ in range(4)]
+        # By default, nginx refuses lines of more than 8 KiB; other cookies need a part of it.
+        assert sum(len(client.get_cookie(name).value) for name in names) < 4000
