@@ -1,4 +1,7 @@
-"""The sealed data that a browser carries from the start of a login at the provider to its end."""
+"""The sealed data that a browser carries from the start of a login at the provider to its end.
+
+A flow is a cookie, a candidate a hidden field of the form that asks whether to link it.
+"""
 
 import base64
 import hashlib

@@ -24,9 +24,9 @@ from app.web.render import go, page
 
 pages = Blueprint("sign_on_pages", __name__)
 
-# Holds the account that a person may link. Each login has a cookie of its own, so several tabs can
-# log in at a time; the oldest goes, as a browser sends only so much.
-COOKIE = "app_oidc"
+# Each login has a cookie of its own, so several tabs can log in at a time; the oldest goes, as a
+# browser sends only so much.
+COOKIE = "app_oidc_"
 MAX_LOGINS = 4
 LINKED = "/profile/sign-on"
 
@@ -56,7 +56,7 @@ def begin() -> Response:
 def _redirect(begun: LoginRedirect) -> Response:
     response = go(begun.address)
     # Browsers send the oldest cookie first.
-    earlier = [name for name in request.cookies if name.startswith(f"{COOKIE}_")]
+    earlier = [name for name in request.cookies if name.startswith(COOKIE)]
     for name in earlier[: 1 - MAX_LOGINS]:
         set_cookie(response, name, "", 0)
     set_cookie(response, _cookie_of(begun.state), begun.cookie, flow.LIFETIME_MS // 1000)
@@ -64,7 +64,7 @@ def _redirect(begun: LoginRedirect) -> Response:
 
 
 def _cookie_of(state: str) -> str:
-    return f"{COOKIE}_{state[:16]}"
+    return f"{COOKIE}{state[:16]}"
 
 
 @pages.get(service.CALLBACK)
@@ -101,19 +101,18 @@ def _finish(state: str, cookie: str, settings: Settings) -> Response:
         return response
     if isinstance(found, OpenedSession):
         return enter(found, target)
-    response = _ask(found.name, Form())
-    set_cookie(response, COOKIE, flow.sealed(found), flow.LIFETIME_MS // 1000)
-    return response
+    return _ask(found.name, flow.sealed(found), Form())
 
 
-def _ask(name: str, form: Form, status: int = 200) -> Response:
-    """Ask whether to link the account of this name."""
+def _ask(name: str, candidate: str, form: Form, status: int = 200) -> Response:
+    """Ask whether to link the account of this name, which the form carries as ``candidate``."""
     with reading():
         asks_password = has_password(actor())
         asks_code = second_factor.is_enabled(actor().id)
     return page(
         "accounts/sign_on_link.html",
         name=name,
+        candidate=candidate,
         form=form,
         asks_password=asks_password,
         asks_code=asks_code,
@@ -157,23 +156,21 @@ def begin_linking() -> Response:
 
 @pages.post(LINKED)
 def link() -> Response:
-    """Link the account that the callback showed."""
+    """Link the account that the form shows."""
     settings = _settings()
-    cookie = request.cookies.get(COOKIE, "")
+    candidate = request.form.get("candidate", "")
     form = load_form(ConfirmationBody)
     name = ""
     try:
-        name = identities.candidate_of(actor(), cookie).name
-        identities.link(actor(), candidate=cookie, **form.data, peer=peer(), settings=settings)
+        name = identities.candidate_of(actor(), candidate).name
+        identities.link(actor(), candidate=candidate, **form.data, peer=peer(), settings=settings)
     except Conflict as error:
         return _show(error.message, 409)
     except DomainError as error:
         if not explain(form, error):
             raise
-        return _ask(name, form, 422)
-    response = go(LINKED)
-    set_cookie(response, COOKIE, "", 0)
-    return response
+        return _ask(name, candidate, form, 422)
+    return go(LINKED)
 
 
 @pages.post(f"{LINKED}/<identity_id>/remove")

@@ -8,7 +8,9 @@ import pytest
 from sqlalchemy import func, select, update
 
 from app.accounts.models import UsedToken, User, UserSession
+from app.core.clock import now_ms
 from app.database.session import reading, session
+from app.sign_on import flow
 from tests.accounts.helpers import (
     API,
     PASSWORD,
@@ -31,9 +33,15 @@ from tests.sign_on.conftest import (
 from tests.support.cases import cases
 
 
-def confirm(client, password=PASSWORD, code=""):
+def candidate_in(page):
+    """The login that the page asks about, as its form sends it."""
+    return page.text.partition('name="candidate" value="')[2].partition('"')[0]
+
+
+def confirm(client, page, password=PASSWORD, code=""):
     """Confirm on the page that asks whether to link a login."""
-    return client.post("/profile/sign-on", data={"current_password": password, "code": code})
+    sent = {"candidate": candidate_in(page), "current_password": password, "code": code}
+    return client.post("/profile/sign-on", data=sent)
 
 
 class TestPasswordLoginOff:
@@ -91,10 +99,34 @@ class TestLinking:
         answer = log_in(admin, provider, "/profile/sign-on/begin", email_verified=False)
         assert (answer.status_code, "Ada Lovelace" in answer.text) == (200, True)
         assert identities(app) == []
-        assert confirm(admin).location == "/profile/sign-on"
+        assert confirm(admin, answer).location == "/profile/sign-on"
         assert "Ada Lovelace" in admin.get("/profile/sign-on").text
         assert log_in(client, provider, email_verified=False).status_code == 303
         assert client.get(f"{API}/auth/me").json["username"] == "ada"
+
+    def test_it_is_the_login_that_the_page_shows(self, app, provider, admin):
+        begun = "/profile/sign-on/begin"
+        first = log_in(admin, provider, begun, sub="one", name="Ada Work")
+        second = log_in(admin, provider, begun, sub="two", name="Someone Else")
+        refused = confirm(admin, first, "wrong")
+        for page, name in ((refused, "Ada Work"), (second, "Someone Else")):
+            assert f"<strong>{name}</strong>" in page.text
+        assert confirm(admin, refused).status_code == 303
+        assert [row.subject for row in identities(app)] == ["one"]
+
+    def test_no_other_site_links_one(self, app, provider, admin):
+        sent = {"candidate": candidate_in(log_in(admin, provider, "/profile/sign-on/begin"))}
+        sent["current_password"] = PASSWORD
+        headers = {"Sec-Fetch-Site": "cross-site"}
+        assert admin.post("/profile/sign-on", data=sent, headers=headers).status_code == 403
+        assert identities(app) == []
+
+    def test_a_login_is_linked_within_ten_minutes(self, app, provider, admin, monkeypatch):
+        page = log_in(admin, provider, "/profile/sign-on/begin")
+        late = now_ms() + 10 * 60_000
+        monkeypatch.setattr(flow, "now_ms", lambda: late)
+        assert confirm(admin, page).status_code == 409
+        assert identities(app) == []
 
     def test_nobody_links_for_another(self, app, provider, admin):
         new_human(admin, "grace")
@@ -104,13 +136,13 @@ class TestLinking:
         asked = begin(admin, "/profile/sign-on/begin")
         grace.set_cookie(cookie_of(asked), admin.get_cookie(cookie_of(asked)).value)
         assert finish(grace, asked, provider, provider.grant(asked)).status_code == 422
-        log_in(admin, provider, "/profile/sign-on/begin")
-        grace.set_cookie("app_oidc", admin.get_cookie("app_oidc").value)
-        assert confirm(grace).status_code == 409
+        page = log_in(admin, provider, "/profile/sign-on/begin")
+        assert candidate_in(page)
+        assert confirm(grace, page).status_code == 409
         # The cookie of a login does not provide an account to link.
         asked = begin(grace, "/profile/sign-on/begin")
-        grace.set_cookie("app_oidc", grace.get_cookie(cookie_of(asked)).value)
-        assert confirm(grace).status_code == 409
+        sent = {"candidate": grace.get_cookie(cookie_of(asked)).value, "current_password": PASSWORD}
+        assert grace.post("/profile/sign-on", data=sent).status_code == 409
         assert identities(app) == []
 
     def test_an_account_logs_one_person_in(self, app, provider, admin, linked):
@@ -118,41 +150,42 @@ class TestLinking:
         new_human(admin, "grace")
         grace = app.test_client()
         grace.post(f"{API}/auth/login", json={"username": "grace", "password": PASSWORD})
-        assert log_in(grace, provider, "/profile/sign-on/begin").status_code == 200
-        assert confirm(grace).status_code == 409
+        page = log_in(grace, provider, "/profile/sign-on/begin")
+        assert page.status_code == 200
+        assert confirm(grace, page).status_code == 409
 
     def test_it_takes_the_password_as_a_session_could_be_stolen(self, app, provider, admin):
-        page = log_in(admin, provider, "/profile/sign-on/begin").text
-        assert 'name="current_password"' in page
-        assert 'name="code"' not in page
+        page = log_in(admin, provider, "/profile/sign-on/begin")
+        assert 'name="current_password"' in page.text
+        assert 'name="code"' not in page.text
         for password, said in (("", "incorrect"), (f"{PASSWORD} no", "incorrect")):
-            refused = confirm(admin, password)
+            refused = confirm(admin, page, password)
             assert (refused.status_code, said in refused.text) == (422, True)
             assert "Link this login?" in refused.text
             assert "<strong>Ada Lovelace</strong>" in refused.text
         assert len(events(app, "auth.password.failure")) == 2
         assert identities(app) == []
         for _ in range(3):
-            assert confirm(admin, "wrong").status_code == 422
+            assert confirm(admin, page, "wrong").status_code == 422
         # Wrong ones count like failed logins.
-        assert confirm(admin).status_code == 429
+        assert confirm(admin, page).status_code == 429
         assert identities(app) == []
 
     def test_it_takes_a_code_where_two_factor_authentication_is_on(self, app, provider, admin):
         recovery_code, *_ = turn_on_codes(admin)
-        page = log_in(admin, provider, "/profile/sign-on/begin").text
-        assert 'name="code"' in page
+        page = log_in(admin, provider, "/profile/sign-on/begin")
+        assert 'name="code"' in page.text
         for code in ("", "x"):
-            assert confirm(admin, code=code).status_code == 422
+            assert confirm(admin, page, code=code).status_code == 422
         assert identities(app) == []
-        assert confirm(admin, code=recovery_code).status_code == 303
+        assert confirm(admin, page, code=recovery_code).status_code == 303
 
     def test_whoever_has_no_password_links_another(self, app, provider, linked, client):
         assert log_in(client, provider).status_code == 303
         write(app, update(User).values(password_hash=None))
-        page = log_in(client, provider, "/profile/sign-on/begin", sub="subject-2").text
-        assert 'name="current_password"' not in page
-        assert client.post("/profile/sign-on").status_code == 303
+        page = log_in(client, provider, "/profile/sign-on/begin", sub="subject-2")
+        assert 'name="current_password"' not in page.text
+        assert confirm(client, page).status_code == 303
         assert len(identities(app)) == 2
 
     def test_it_is_removed_with_its_sessions(self, app, provider, admin, linked, client, setting):
