@@ -249,6 +249,16 @@ def test_a_review_state_is_chosen_before_sign_off_is_switched_on(ada: Reader, ca
 @pytest.mark.parametrize("theirs", ["#AABBCC", "#112233"])
 def test_a_color_in_capitals_is_not_an_edit(ada: Reader, cast, cases, theirs) -> None:
     case = cases["label"]
+def test_a_suggested_review_state_that_was_chosen_is_stored(ada: Reader, cast, cases) -> None:
+    case = cases["project"]
+    states = [one["id"] for one in ok(cast.ada.get(f"{case.resource}/workflow-states"))["data"]]
+    ok(cast.ada.patch(case.resource, {"sign_off": True, "review_state_id": states[1]}))
+    sent = SentForm(ada.get(case.page).text).sent
+    ok(cast.bo.patch(case.resource, {"sign_off": False, "review_state_id": None}))
+    assert ada.post(case.action, **{**sent, "review_state_id": states[3]}).status_code == 303
+    assert ok(cast.ada.get(case.resource))["review_state_id"] == states[3]
+
+
     ok(cast.ada.patch(case.resource, {"color": "#AABBCC"}))
     sent = SentForm(ada.get(case.page).text).sent
     ok(cast.ada.patch(case.resource, {"color": theirs}))
