@@ -15,6 +15,9 @@ NO_ACTIVE_TOKEN = "The bot has no active token."
 
 
 # Pages
+MODES = {"read": "Read only", "write": "Read and write"}
+
+
 def may_do(
     username: str, project_keys: Sequence[str], *, writes: bool, edits_global_wiki: bool
 ) -> str:

@@ -207,7 +207,7 @@ class PartSettings:
         def work(person: Actor, edited: dict[str, Any]) -> None:
             self.update(person, project.id, part_id, **edited)
 
-        if not submit_edits(form, stored, work):
+        if not submit_edits(form, stored, work, {"category": str.capitalize}):
             return self.show(project, row=EditedRow(part_id, form=form))
         if not is_htmx():
             return go(self.address(project))

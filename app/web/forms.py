@@ -287,5 +287,6 @@ def explain(form: Form, error: DomainError) -> bool:
 def sentence(message: str) -> str:
     """A message that begins with the label of its field instead of the field's name."""
     name, space, rest = message.partition(" ")
-    label = re.sub(r"(?:_user)?_id(s?)$", r"\1", name).replace("_", " ")
+    named = messages.LABELS.get(name, name)
+    label = re.sub(r"(?:_user)?_id(s?)$", r"\1", named).replace("_", " ")
     return f"{label[:1].upper()}{label[1:]}{space}{rest}"

@@ -35,6 +35,8 @@ LOG_IN = "Log in"
 
 # Forms
 THIS = "This"
+# Labels of fields that are not their names.
+LABELS = {"wip_limit": "Limit"}
 ON = "On"
 OFF = "Off"
 

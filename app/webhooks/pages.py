@@ -17,7 +17,7 @@ from app.database.session import reading, session
 from app.http.current import current_settings
 from app.projects.loaders import listed_keys, projects_in_words
 from app.projects.pages import offered_projects
-from app.web.forms import Form, load_form, remember_originals, submit, submit_edits
+from app.web.forms import Form, Words, load_form, remember_originals, submit, submit_edits
 from app.web.guard import actor, write
 from app.web.render import go, page
 from app.webhooks import attempts, deliveries, manual_delivery, messages, service
@@ -94,11 +94,13 @@ def _summary(webhook: Webhook, health: Health) -> dict[str, Any]:
 
 
 def _events_in_words(event_types: list[str]) -> str:
-    if "*" in event_types:
-        return messages.ALL_EVENTS
-    if len(event_types) <= 2:
-        return ", ".join(event_types)
-    return messages.event_types(len(event_types))
+    if len(event_types) > 2 and "*" not in event_types:
+        return messages.event_types(len(event_types))
+    return _each_in_words(event_types)
+
+
+def _each_in_words(event_types: list[str]) -> str:
+    return messages.ALL_EVENTS if "*" in event_types else ", ".join(event_types)
 
 
 @pages.get("/webhooks/new")
@@ -184,7 +186,7 @@ def change(webhook_id: str) -> Response:
         changes = {name: edited[name] for name in EDITABLE if name in edited}
         service.update_webhook(person, webhook_id, **changes, **rotation)
 
-    words = {"project_ids": projects_in_words}
+    words: Words = {"project_ids": projects_in_words, "event_types": _each_in_words}
     if submit_edits(form, stored, work, words):
         return go(f"/webhooks/{webhook_id}")
     return _edit_page(webhook_id, form, 422)

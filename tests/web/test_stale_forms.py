@@ -119,7 +119,7 @@ def test_every_conflict_of_a_row_is_told(ada: Reader, cast, cases) -> None:
     ok(cast.ada.patch(case.resource, {"name": "Theirs", "wip_limit": 7}))
     refused = ada.post(case.action, **{**sent, "name": "Mine", "wip_limit": "3"})
     told = "after you opened the form. Save again to replace it."
-    assert f"Name was changed to “Theirs” {told} Wip limit was" in refused.text
+    assert f"Name was changed to “Theirs” {told} Limit was" in refused.text
     assert refused.text.count(told) == 2
     assert ada.post(case.action, **SentForm(refused.text).sent).status_code == 303
     stored = ok(cast.ada.patch(case.resource, {}))
@@ -155,7 +155,10 @@ def test_a_conflict_tells_the_new_value_in_words(ada: Reader, cast, cases) -> No
             {"project_ids": fenced},
             "to “FENCED, OPEN”",
         ),
-        ("state", {"wip_limit": 5}, {"wip_limit": "7"}, "Wip limit was changed to “5”"),
+        ("state", {"wip_limit": 5}, {"wip_limit": "7"}, "Limit was changed to “5”"),
+        ("state", {"category": "backlog"}, {"category": "done"}, "to “Backlog”"),
+        ("bot", {"mode": "read"}, {}, "This was changed to “Read only”"),
+        ("webhook", {"event_types": ["*"]}, {"event_types": "ticket.deleted"}, "to “All events”"),
         ("note", {"color": "#facc15"}, {"color": "#60a5fa"}, "to “Yellow”"),
     ]:
         case = cases[name]
@@ -246,9 +249,6 @@ def test_a_review_state_is_chosen_before_sign_off_is_switched_on(ada: Reader, ca
     assert ok(cast.ada.patch(case.resource, {}))["review_state_id"] == states[1]["id"]
 
 
-@pytest.mark.parametrize("theirs", ["#AABBCC", "#112233"])
-def test_a_color_in_capitals_is_not_an_edit(ada: Reader, cast, cases, theirs) -> None:
-    case = cases["label"]
 def test_a_suggested_review_state_that_was_chosen_is_stored(ada: Reader, cast, cases) -> None:
     case = cases["project"]
     states = [one["id"] for one in ok(cast.ada.get(f"{case.resource}/workflow-states"))["data"]]
@@ -259,6 +259,9 @@ def test_a_suggested_review_state_that_was_chosen_is_stored(ada: Reader, cast, c
     assert ok(cast.ada.get(case.resource))["review_state_id"] == states[3]
 
 
+@pytest.mark.parametrize("theirs", ["#AABBCC", "#112233"])
+def test_a_color_in_capitals_is_not_an_edit(ada: Reader, cast, cases, theirs) -> None:
+    case = cases["label"]
     ok(cast.ada.patch(case.resource, {"color": "#AABBCC"}))
     sent = SentForm(ada.get(case.page).text).sent
     ok(cast.ada.patch(case.resource, {"color": theirs}))
@@ -365,6 +368,10 @@ def test_a_template_keeps_what_someone_else_changed(ada: Reader, cast) -> None:
     ada.post(one, **{**stored, "label_ids": made[0]})
     refused = ada.post(one, **{**stored, "label_ids": made[1]})
     assert "This was changed to “bug” after you opened the form." in refused.text
+    ada.post(one, **{**stored, "type": "epic", "priority": "low"})
+    refused = ada.post(one, **{**stored, "type": "subtask", "priority": "urgent"})
+    for word in ("Epic", "Low"):
+        assert f"This was changed to “{word}” after you opened the form." in refused.text
 
 
 def test_an_integration_keeps_a_deleted_project_and_its_move(ada: Reader, cast) -> None:

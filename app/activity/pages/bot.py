@@ -11,6 +11,7 @@ from app.activity import bot_activity
 from app.activity.pages.log import pages
 from app.activity.sentences import in_words
 from app.bots import service as bots
+from app.bots.messages import MODES
 from app.bots.pages import load_allowlist
 from app.bots.rules import keys_of, may_do
 from app.bots.schemas import BotPatch
@@ -21,7 +22,7 @@ from app.projects import loaders as projects_loaders
 from app.projects.pages import offered_projects
 from app.tickets import loaders as tickets
 from app.tickets import read, stalled_bots
-from app.web.forms import Form, load_form, remember_originals, submit_edits
+from app.web.forms import Form, Words, load_form, remember_originals, submit_edits
 from app.web.guard import actor
 from app.web.render import go, html, page, render
 from app.wiki.models import WikiPage
@@ -90,7 +91,8 @@ def change_settings(bot_id: str) -> Response:
     def work(person: Actor, edited: dict[str, Any]) -> None:
         bots.update_bot(person, bot_id, **edited)
 
-    if not submit_edits(form, stored, work, {"project_ids": projects_loaders.projects_in_words}):
+    words: Words = {"project_ids": projects_loaders.projects_in_words, "mode": MODES.__getitem__}
+    if not submit_edits(form, stored, work, words):
         return _show_bot(username, form, status=422)
     return go(f"/bots/{username}")
 

@@ -128,7 +128,8 @@ def save_template(key: str, template_id: str) -> Response:
         found = label_summaries(project.id)
         return ", ".join(one["name"] for one in found if one["id"] in label_ids)
 
-    if submit_edits(form, stored, work, {"label_ids": names}):
+    capitals = dict.fromkeys(("type", "priority"), str.capitalize)
+    if submit_edits(form, stored, work, {"label_ids": names, **capitals}):
         return go(_address_of(project))
     return _edit(project, template_id, form)
 
