@@ -133,6 +133,7 @@ def test_a_person_is_added_and_the_look_is_chosen(wide):
         wide.page.keyboard.type(text)
     wide.press("Enter")
     # A username of one character is refused; the other field keeps its value.
+    expect(wide.page.locator("#username")).to_have_attribute("aria-invalid", "true")
     expect(wide.page.locator("#display_name")).to_have_value("Cleo")
     wide.page.locator("#username").fill("cleo")
     wide.press("Enter")

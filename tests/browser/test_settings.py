@@ -176,3 +176,38 @@ def test_a_bot_is_let_in_and_taken_out_without_a_script(plain, seeded):
     assert made["id"] in seeded.call("GET", f"/bots/{seeded.ids['bot']}")["project_ids"]
     row.get_by_role("button", name="Remove").click()
     expect(plain.page.get_by_text("No bots have access to this project.")).to_be_visible()
+
+
+MATRIX = "https://matrix.example.org/_matrix/client/v3/rooms/!a:example.org/send/m.room.message"
+
+
+@pytest.mark.parametrize("kind", ["phone", "plain"])
+def test_a_refused_form_has_the_focus_where_it_is_wrong(request, kind, seeded):
+    shown = request.getfixturevalue(kind)
+
+    def refused(path, texts, button, wrong, meanwhile=()):
+        shown.go(path)
+        for selector, text in texts.items():
+            shown.page.fill(selector, text)
+        for theirs in meanwhile:
+            seeded.call("PATCH", *theirs)
+        shown.page.get_by_role("button", name=button, exact=True).click()
+        expect(shown.page.locator(".problem")).to_be_visible()
+        expect(shown.page.locator(wrong)).to_be_focused()
+        expect(shown.page.locator(wrong)).to_be_in_viewport(ratio=1)
+
+    given = {"url": MATRIX, "event_types": ["*"], "secret": "x" * 16, "form": "matrix"}
+    hook = f"/webhooks/{seeded.call('POST', '/webhooks', given)['id']}"
+    moved = {"#url": MATRIX.replace("matrix.", "other.")}
+    refused(f"{hook}/edit", moved, "Save changes", "#secret")
+    # Several boxes are wrong together, so the message has the focus.
+    theirs = (hook, {"event_types": ["ticket.created"]})
+    refused(f"{hook}/edit", {}, "Save changes", "#event_types-problem", [theirs])
+    seeded.call("DELETE", hook)
+    name = f"bot-of-{kind}"
+    bot = seeded.call("POST", "/bots", {"username": name, "mode": "write", "project_ids": []})
+    theirs = (f"/bots/{bot['bot']['id']}", {"mode": "read"})
+    refused(f"/bots/{name}", {}, "Save", "#mode-problem", [theirs])
+    # The first field would have the focus of a new form.
+    texts = {"#title": "Lost", "#parent_ticket_id": "DEMO-99999"}
+    refused("/tickets/new?project=DEMO", texts, "Create ticket", "#parent_ticket_id")
