@@ -45,4 +45,4 @@ def test_files_stay_few():
 
 def test_app_has_no_more_lines_than_its_features_need():
     # CONTRIBUTING.md says by how much a feature may raise it.
-    assert counts.lines() <= 82_521
+    assert counts.lines() <= 82_529
