@@ -158,7 +158,7 @@ def users_me(call: Call) -> Answer:
 )
 def list_users(call: Call) -> Answer:
     """List all users, humans and bots, newest first."""
-    return Answer(users.list_users(call.actor, **call.query).envelope)
+    return Answer(users.list_users(call.actor, **call.query).collection)
 
 
 @api.route(

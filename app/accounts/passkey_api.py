@@ -89,7 +89,7 @@ def log_in(call: Call) -> Answer:
 )
 def list_own(call: Call) -> Answer:
     """List your passkeys, newest first."""
-    return Answer(passkeys.list_own(call.actor, **call.query).envelope)
+    return Answer(passkeys.list_own(call.actor, **call.query).collection)
 
 
 @api.route(
@@ -176,7 +176,7 @@ def remove(call: Call) -> Answer:
 )
 def list_of(call: Call) -> Answer:
     """List the passkeys of a person, newest first."""
-    return Answer(passkeys.list_of(call.actor, call.path["user_id"], **call.query).envelope)
+    return Answer(passkeys.list_of(call.actor, call.path["user_id"], **call.query).collection)
 
 
 @api.route(

@@ -263,7 +263,7 @@ api = Api("audit")
 )
 def list_events(call: Call) -> Answer:
     """List audit events, newest first."""
-    return Answer(service.list_events(call.actor, **call.query).envelope)
+    return Answer(service.list_events(call.actor, **call.query).collection)
 
 
 @api.route(
@@ -277,7 +277,7 @@ def list_events(call: Call) -> Answer:
 )
 def list_invocations(call: Call) -> Answer:
     """List the tool calls of bots, newest first."""
-    return Answer(service.list_invocations(call.actor, **call.query).envelope)
+    return Answer(service.list_invocations(call.actor, **call.query).collection)
 
 
 @api.route(
@@ -310,7 +310,7 @@ def get_event(call: Call) -> Answer:
 def list_ticket_activity(call: Call) -> Answer:
     """List what happened to a ticket, newest first."""
     page = service.list_ticket_activity(call.actor, call.path["ticket_id"], **call.query)
-    return Answer(page.envelope, shows=partial(events_seen, page.data))
+    return Answer(page.collection, shows=partial(events_seen, page.data))
 
 
 @api.route(
@@ -327,4 +327,4 @@ def list_ticket_activity(call: Call) -> Answer:
 def list_project_activity(call: Call) -> Answer:
     """List what happened in a project, newest first."""
     page = service.list_project_activity(call.actor, call.path["project_id"], **call.query)
-    return Answer(page.envelope, shows=partial(events_seen, page.data))
+    return Answer(page.collection, shows=partial(events_seen, page.data))

@@ -33,7 +33,7 @@ LISTS: dict[str, Any] = {
 def list_of_ticket(call: Call) -> Answer:
     """List the files of a ticket and of its comments, oldest first."""
     page = service.list_of_ticket(call.actor, call.path["ticket_id"], **call.query)
-    return Answer(page.envelope)
+    return Answer(page.collection)
 
 
 @api.route(
@@ -59,7 +59,7 @@ def add_to_ticket(call: Call) -> Answer:
 def list_of_comment(call: Call) -> Answer:
     """List the files of a comment, oldest first."""
     page = service.list_of_comment(call.actor, call.path["comment_id"], **call.query)
-    return Answer(page.envelope)
+    return Answer(page.collection)
 
 
 @api.route(
@@ -83,7 +83,7 @@ def add_to_comment(call: Call) -> Answer:
 def list_of_page(call: Call) -> Answer:
     """List the files of a wiki page, oldest first."""
     page = service.list_of_page(call.actor, call.path["page_id"], **call.query)
-    return Answer(page.envelope)
+    return Answer(page.collection)
 
 
 @api.route(

@@ -30,7 +30,7 @@ def _with_token(issued: service.IssuedBot) -> dict[str, object]:
 )
 def list_bots(call: Call) -> Answer:
     """List all bots with the metadata of their active tokens, newest first."""
-    return Answer(service.list_bots(call.actor, **call.query).envelope)
+    return Answer(service.list_bots(call.actor, **call.query).collection)
 
 
 @api.route(

@@ -1,6 +1,6 @@
 """The errors that a verb can raise; edges translate them.
 
-REST makes the envelope, pages a message, commands a line and exit code 1. The docstring
+REST makes the error envelope, pages a message, commands a line and exit code 1. The docstring
 of a class is public up to its first semicolon: the OpenAPI document shows it.
 """
 

@@ -42,8 +42,8 @@ class Page:
     next_cursor: str | None
 
     @property
-    def envelope(self) -> dict[str, Any]:
-        """The collection in the form of REST."""
+    def collection(self) -> dict[str, Any]:
+        """The page as JSON in the form of REST."""
         return {
             "data": self.data,
             "page": {"next_cursor": self.next_cursor, "has_more": self.next_cursor is not None},

@@ -24,7 +24,7 @@ api = Api("users")
 )
 def list_feeds(call: Call) -> Answer:
     """List your feeds, oldest first; their addresses are never shown again."""
-    return Answer(service.list_feeds(call.actor, **call.query).envelope)
+    return Answer(service.list_feeds(call.actor, **call.query).collection)
 
 
 @api.route(

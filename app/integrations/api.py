@@ -43,7 +43,7 @@ def _opened(opened: OpenedIntegration) -> dict[str, Any]:
 def list_integrations(call: Call) -> Answer:
     """List all integrations, newest first; secrets are never shown."""
     base_url = current_settings().base_url
-    return Answer(service.list_integrations(call.actor, base_url=base_url, **call.query).envelope)
+    return Answer(service.list_integrations(call.actor, base_url=base_url, **call.query).collection)
 
 
 @api.route(

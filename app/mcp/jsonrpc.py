@@ -177,20 +177,23 @@ def _advice(error: DomainError) -> str:
 
 
 def rows(
-    envelope: dict[str, Any], *, with_body: bool = False, may_be_empty: Sequence[str] | None = None
+    collection: dict[str, Any],
+    *,
+    with_body: bool = False,
+    may_be_empty: Sequence[str] | None = None,
 ) -> dict[str, Any]:
-    """A list's envelope; removes empty fields of its rows and, unless ``with_body``, long texts.
+    """A collection; removes empty fields of its rows and, unless ``with_body``, long texts.
 
     If ``may_be_empty`` is given, only its fields are checked. Changes the rows.
     """
-    for row in envelope["data"]:
+    for row in collection["data"]:
         for name in list(row) if may_be_empty is None else may_be_empty:
             if row[name] is None:
                 del row[name]
         if not with_body:
             for name in _LONG_FIELDS:
                 row.pop(name, None)
-    return envelope
+    return collection
 
 
 def is_modern(headers: Headers, message: Message) -> bool:
@@ -200,10 +203,10 @@ def is_modern(headers: Headers, message: Message) -> bool:
     """
     version = headers.get(VERSION_HEADER)
     meta = message.params.get(META)
-    enveloped = isinstance(meta, dict) and VERSION_KEY in meta
-    if version is not None and version not in SUPPORTED and not enveloped:
+    in_meta = isinstance(meta, dict) and VERSION_KEY in meta
+    if version is not None and version not in SUPPORTED and not in_meta:
         raise _unsupported(version, message)
-    if not ((version is not None and version not in LEGACY) or enveloped):
+    if not ((version is not None and version not in LEGACY) or in_meta):
         return False
     if not message.wants_answer:
         return True

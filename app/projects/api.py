@@ -37,7 +37,7 @@ LABELS = f"{PROJECT}/labels"
 )
 def list_projects(call: Call) -> Answer:
     """List the projects visible to the actor, newest first."""
-    return Answer(service.list_projects(call.actor, **call.query).envelope)
+    return Answer(service.list_projects(call.actor, **call.query).collection)
 
 
 @api.route(
@@ -104,7 +104,7 @@ def delete_project(call: Call) -> Answer:
 )
 def list_states(call: Call) -> Answer:
     """List a project's workflow states by position."""
-    return Answer(states.list_states(call.actor, call.path["project_id"], **call.query).envelope)
+    return Answer(states.list_states(call.actor, call.path["project_id"], **call.query).collection)
 
 
 @api.route(
@@ -184,7 +184,7 @@ def reorder_states(call: Call) -> Answer:
 )
 def list_labels(call: Call) -> Answer:
     """List a project's labels, newest first."""
-    return Answer(labels.list_labels(call.actor, call.path["project_id"], **call.query).envelope)
+    return Answer(labels.list_labels(call.actor, call.path["project_id"], **call.query).collection)
 
 
 @api.route(

@@ -155,10 +155,10 @@ class Components:
         component["properties"]["client_request_id"] = ECHO
 
     def page_of(self, schema: type[Schema], beside: type[Schema] | None = None) -> Json:
-        """A reference to the list envelope around a schema, with the fields of ``beside``."""
+        """A reference to a collection of a schema, with the fields of ``beside``."""
         name = f"{schema_name(schema)}Page"
         if name not in self.spec.components.schemas:
-            envelope: Json = {
+            collection: Json = {
                 "type": "object",
                 "description": "One page of a list.",
                 "required": ["data", "page"],
@@ -168,9 +168,9 @@ class Components:
                 },
             }
             for field_name, field in instance(beside).fields.items() if beside else ():
-                envelope["required"].append(field_name)
-                envelope["properties"][field_name] = self.property(field)
-            self.add(name, envelope)
+                collection["required"].append(field_name)
+                collection["properties"][field_name] = self.property(field)
+            self.add(name, collection)
         return ref(name)
 
     def property(self, field: fields.Field[Any]) -> Json:

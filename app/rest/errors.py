@@ -1,4 +1,4 @@
-"""Error handlers: every failure becomes the documented envelope or a page; nothing leaks."""
+"""Error handlers: every failure becomes an error envelope or a page; nothing leaks."""
 
 import logging
 from collections.abc import Callable, Iterable
@@ -14,7 +14,7 @@ from app.core.messages import WENT_WRONG
 from app.database.failures import is_outage
 from app.http.flask_app import FAILED
 from app.rest import messages
-from app.rest.routing import error_response
+from app.rest.routing import Rendered, as_json, respond
 
 log = logging.getLogger(__name__)
 
@@ -55,6 +55,14 @@ def _documented(methods: Iterable[str]) -> list[str]:
     }
     fewest = min((len(rule.arguments) for rule in rules.values()), default=0)
     return [method for method, rule in rules.items() if len(rule.arguments) == fewest]
+
+
+def error_response(error: errors.DomainError) -> Response:
+    """The error envelope."""
+    envelope: dict[str, Any] = {"code": error.code, "message": error.message}
+    if error.details is not None:
+        envelope["details"] = error.details
+    return respond(Rendered(error.status, as_json({"error": envelope}), error.headers))
 
 
 class Internal(errors.DomainError):

@@ -151,7 +151,7 @@ def _details_name(refusal: Refusal) -> str:
 
 
 def components() -> dict[str, Json]:
-    """``Error``, the envelope of every failure, and one envelope for each code.
+    """``Error``, the error envelope, and one for each code.
 
     Every part is a named component without refinements: client generators make a type of each name,
     and few of them support refinements.

@@ -13,7 +13,6 @@ from flask import Response
 from marshmallow import Schema
 
 from app.core.actor import Access, Actor, Operation, Peer
-from app.core.errors import DomainError
 from app.http.flask_app import Reply
 
 # JSON needs no charset, but the contract of version 1 names one.
@@ -94,9 +93,9 @@ class Route:
     body: type[Schema] | None = None
     query: type[Schema] | None = None
     returns: type[Schema] | None = None
-    # Returns the list envelope around ``returns``.
+    # Returns a collection of ``returns``.
     paginated: bool = False
-    # The fields of that envelope beside the rows.
+    # The fields of that collection beside the rows.
     beside: type[Schema] | None = None
     # Accepts Idempotency-Key.
     idempotent: bool = False
@@ -212,16 +211,3 @@ def respond(rendered: Rendered) -> Response:
         return response
     headers = {"Content-Type": JSON_TYPE, **rendered.headers}
     return Reply(rendered.body, rendered.status, headers)
-
-
-def envelope(code: str, message: str, details: dict[str, Any] | None) -> dict[str, Any]:
-    """The body of an error."""
-    error: dict[str, Any] = {"code": code, "message": message}
-    if details is not None:
-        error["details"] = details
-    return {"error": error}
-
-
-def error_response(error: DomainError) -> Response:
-    body = as_json(envelope(error.code, error.message, error.details))
-    return respond(Rendered(error.status, body, error.headers))

@@ -155,7 +155,7 @@ def list_kept(call: Call) -> Answer:
     with reading():
         scope = _scope(call, given)
     found = previewing.list_kept(call.actor, scope, **page)
-    return Answer(found.envelope | {"data": [_kept_json(line) for line in found.data]})
+    return Answer(found.collection | {"data": [_kept_json(line) for line in found.data]})
 
 
 def _kept_json(line: KeptLine) -> dict[str, Any]:

@@ -97,10 +97,10 @@ class _Scope:
 
 @operation(Access.READ)
 def query(actor: Actor, /, **args: Any) -> dict[str, Any]:
-    """``find`` for the API: the hits as JSON, in the envelope of a list."""
+    """``find`` for the API: the hits as a collection."""
     results = find(actor, **args)
     page = Page([hit_json(hit) for hit in results.hits], results.next_cursor)
-    return {**page.envelope, "matched": str(results.matched)}
+    return {**page.collection, "matched": str(results.matched)}
 
 
 @operation(Access.READ)

@@ -36,7 +36,7 @@ PROJECT_NOTES = "/projects/<project_id>/sticky-notes"
 )
 def list_personal(call: Call) -> Answer:
     """List the actor's personal notes, newest first; bots get an empty list."""
-    return Answer(service.list_personal(call.actor, **call.query).envelope)
+    return Answer(service.list_personal(call.actor, **call.query).collection)
 
 
 @api.route(
@@ -69,7 +69,7 @@ def create_personal(call: Call) -> Answer:
 def list_of_project(call: Call) -> Answer:
     """List a project's notes, newest first."""
     page = service.list_of_project(call.actor, call.path["project_id"], **call.query)
-    return Answer(page.envelope)
+    return Answer(page.collection)
 
 
 @api.route(

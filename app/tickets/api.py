@@ -69,7 +69,7 @@ def shown(ticket: Ticket) -> Answer:
 def list_tickets(call: Call) -> Answer:
     """List tickets of all visible projects, newest first."""
     page = listing.list_tickets(call.actor, **call.query)
-    return Answer(page.envelope, shows=partial(tickets_seen, page.data))
+    return Answer(page.collection, shows=partial(tickets_seen, page.data))
 
 
 @api.route(
@@ -85,7 +85,7 @@ def list_tickets(call: Call) -> Answer:
 def list_project_tickets(call: Call) -> Answer:
     """List a project's tickets, newest first."""
     page = listing.list_project_tickets(call.actor, call.path["project_id"], **call.query)
-    return Answer(page.envelope, shows=partial(tickets_seen, page.data))
+    return Answer(page.collection, shows=partial(tickets_seen, page.data))
 
 
 @api.route(
@@ -200,7 +200,7 @@ def delete_ticket(call: Call) -> Answer:
 def list_relations(call: Call) -> Answer:
     """List incoming and outgoing relations, newest first."""
     page = relations.list_relations(call.actor, call.path["ticket_id"], **call.query)
-    return Answer(page.envelope)
+    return Answer(page.collection)
 
 
 @parts.route(
@@ -247,7 +247,7 @@ def delete_relation(call: Call) -> Answer:
 def list_watchers(call: Call) -> Answer:
     """List a ticket's watchers, newest first."""
     page = watchers.list_watchers(call.actor, call.path["ticket_id"], **call.query)
-    return Answer(page.envelope)
+    return Answer(page.collection)
 
 
 @parts.route(
@@ -296,7 +296,7 @@ def remove_watcher(call: Call) -> Answer:
 def list_comments(call: Call) -> Answer:
     """List a ticket's comments, oldest first."""
     page = comments.list_comments(call.actor, call.path["ticket_id"], **call.query)
-    return Answer(page.envelope, shows=partial(comments_seen, page.data))
+    return Answer(page.collection, shows=partial(comments_seen, page.data))
 
 
 @discussion.route(

@@ -22,7 +22,7 @@ api = Api("tickets")
 )
 def list_links(call: Call) -> Answer:
     """List a ticket's links to pull requests and other addresses, newest first."""
-    return Answer(links.list_links(call.actor, call.path["ticket_id"], **call.query).envelope)
+    return Answer(links.list_links(call.actor, call.path["ticket_id"], **call.query).collection)
 
 
 @api.route(

@@ -71,7 +71,7 @@ def _news(news: bot_news.BotNews) -> dict[str, Any]:
 def list_projects(call: ToolCall) -> dict[str, Any]:
     """Projects you can see, newest first."""
     page = service.list_projects(call.actor, **call.window)
-    return rows(page.envelope)
+    return rows(page.collection)
 
 
 @toolbox.tool(

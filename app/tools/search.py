@@ -31,7 +31,7 @@ def search(call: ToolCall) -> dict[str, Any]:
     project_id = None
     if call["project"] is not None:
         project_id = naming.project_id(call.actor, call["project"])
-    envelope = service.query(
+    collection = service.query(
         call.actor,
         q=call["q"],
         type=call["type"],
@@ -39,4 +39,4 @@ def search(call: ToolCall) -> dict[str, Any]:
         match=service.Match.ANY,
         **call.window,
     )
-    return rows(envelope)
+    return rows(collection)

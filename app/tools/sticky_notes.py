@@ -32,7 +32,7 @@ def list_sticky_notes(call: ToolCall) -> dict[str, Any]:
     else:
         project_id = naming.project_id(call.actor, call["project"])
         page = service.list_of_project(call.actor, project_id, **call.window)
-    return rows(page.envelope, with_body=bool(call["include_body"]))
+    return rows(page.collection, with_body=bool(call["include_body"]))
 
 
 @toolbox.tool(

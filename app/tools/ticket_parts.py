@@ -123,13 +123,13 @@ def list_comments(call: ToolCall) -> dict[str, Any]:
     reading = begin_reading(call.actor, ticket.id)
     page = _comments(call, ticket.id, call["limit"])
     if call["include_body"] is False:
-        return rows(page.envelope)
+        return rows(page.collection)
     lengths = accumulate(sum(map(len, _texts(row))) for row in page.data)
     fitting = max(1, sum(length <= MAX_CHARACTERS for length in lengths))
     if fitting < len(page.data):
         page = _comments(call, ticket.id, fitting)
     keep(call.log_writes, reading, comments=page.data, are_all=page.next_cursor is None)
-    return rows(page.envelope, with_body=True)
+    return rows(page.collection, with_body=True)
 
 
 def _comments(call: ToolCall, ticket_id: str, limit: int) -> Page:

@@ -148,7 +148,7 @@ def _listed(call: ToolCall, filters: dict[str, Any]) -> dict[str, Any]:
         for row in page.data:
             # The bot may have acted since the tickets were read.
             row["silent_since"] = iso(since[row["id"]]) if row["id"] in since else row["updated_at"]
-    return rows(page.envelope, with_body=with_body, may_be_empty=read.MAY_BE_EMPTY)
+    return rows(page.collection, with_body=with_body, may_be_empty=read.MAY_BE_EMPTY)
 
 
 @toolbox.tool(

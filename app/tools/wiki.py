@@ -91,26 +91,26 @@ def list_wiki_pages(call: ToolCall) -> dict[str, Any]:
     """Wiki pages you can see, newest first, without their texts. search finds pages by words."""
     scope = _scope(call.actor, call["project"])
     page = service.list_pages(call.actor, project_id=scope, **call.window)
-    return _rows(call, page.envelope, WikiPage)
+    return _rows(call, page.collection, WikiPage)
 
 
 def _rows(
-    call: ToolCall, envelope: dict[str, Any], model: type[WikiPage] | type[WikiRevision]
+    call: ToolCall, collection: dict[str, Any], model: type[WikiPage] | type[WikiRevision]
 ) -> dict[str, Any]:
     """The rows, with ``include_body`` also the texts that REST's lists leave out."""
     if not call["include_body"]:
-        return rows(envelope)
-    row_ids = [row["id"] for row in envelope["data"]]
+        return rows(collection)
+    row_ids = [row["id"] for row in collection["data"]]
     texts = session.execute(select(model.id, model.body).where(model.id.in_(row_ids)))
     bodies = {row.id: row.body for row in texts}
     seen = [
         one
-        for row in envelope["data"]
+        for row in collection["data"]
         for one in page_seen(row.get("page_id", row["id"]), row["revision_number"])
     ]
     note_seen(call.actor, seen)
-    filled = [{**row, "body": bodies.get(row["id"], "")} for row in envelope["data"]]
-    return rows({**envelope, "data": filled}, with_body=True)
+    filled = [{**row, "body": bodies.get(row["id"], "")} for row in collection["data"]]
+    return rows({**collection, "data": filled}, with_body=True)
 
 
 @toolbox.tool(
@@ -239,4 +239,4 @@ def list_wiki_revisions(call: ToolCall) -> dict[str, Any]:
     """The saved versions of a page, newest first: who, when and why."""
     page = _page(call)
     revisions = service.list_revisions(call.actor, page.id, **call.window)
-    return _rows(call, revisions.envelope, WikiRevision)
+    return _rows(call, revisions.collection, WikiRevision)

@@ -33,7 +33,7 @@ WEBHOOK = "/webhooks/<webhook_id>"
 )
 def list_webhooks(call: Call) -> Answer:
     """List all webhooks, newest first; secrets are never shown."""
-    return Answer(service.list_webhooks(call.actor, **call.query).envelope)
+    return Answer(service.list_webhooks(call.actor, **call.query).collection)
 
 
 @api.route(
@@ -117,7 +117,7 @@ def delete_webhook(call: Call) -> Answer:
 def list_deliveries(call: Call) -> Answer:
     """List the attempts to deliver to a webhook, newest first; also those of a deleted one."""
     page = deliveries.list_deliveries(call.actor, call.path["webhook_id"], **call.query)
-    return Answer(page.envelope)
+    return Answer(page.collection)
 
 
 @api.route(

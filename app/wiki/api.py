@@ -44,7 +44,7 @@ def _seen(page: WikiPage) -> partial[list[Shown]]:
 )
 def list_pages(call: Call) -> Answer:
     """List wiki pages, newest first; `project_id=null` gives the global ones."""
-    return Answer(service.list_pages(call.actor, **call.query).envelope)
+    return Answer(service.list_pages(call.actor, **call.query).collection)
 
 
 @api.route(
@@ -122,7 +122,7 @@ def delete_page(call: Call) -> Answer:
 def list_revisions(call: Call) -> Answer:
     """List a page's revisions, newest first."""
     page = service.list_revisions(call.actor, call.path["page_id"], **call.query)
-    return Answer(page.envelope)
+    return Answer(page.collection)
 
 
 @api.route(
@@ -154,7 +154,7 @@ def get_revision(call: Call) -> Answer:
 def list_backlinks(call: Call) -> Answer:
     """List the pages that link here."""
     page = links.list_backlinks(call.actor, call.path["page_id"], **call.query)
-    return Answer(page.envelope)
+    return Answer(page.collection)
 
 
 @api.route(
@@ -170,4 +170,4 @@ def list_backlinks(call: Call) -> Answer:
 )
 def list_broken_links(call: Call) -> Answer:
     """List wikilinks in the whole workspace that lead to no page."""
-    return Answer(links.list_broken_links(call.actor, **call.query).envelope)
+    return Answer(links.list_broken_links(call.actor, **call.query).collection)
