@@ -11,8 +11,7 @@ from app.core.actor import Access, Actor, operation
 from app.core.errors import InvalidField
 from app.database.session import session
 from app.projects import states
-from app.projects.models import WorkflowState
-from app.tickets import cards, loaders, messages, rank, read, service
+from app.tickets import cards, loaders, messages, rank, service
 from app.tickets.filters import CATEGORIES
 from app.tickets.models import Ticket, TicketType
 from app.tickets.ticket_labels import label_ids_of
@@ -61,7 +60,9 @@ def move_card(
     """
     ticket = loaders.writable(actor, reference)
     by_category = to.place in CATEGORIES
-    before = BoardCell(_column_of(ticket, by_category=by_category), _swimlane(ticket, grouping))
+    row = session.execute(cards.SOURCE.where(Ticket.id == ticket.id)).one()
+    place = row.category if by_category else row.state_id
+    before = BoardCell(place, cards.swimlane_of(row, grouping))
     if seen is not None and not (seen.fits(before) or to.fits(before)):
         return MovedCard(before, is_moved=False)
     changed: dict[str, Any] = {}
@@ -95,36 +96,12 @@ def _position(ticket: Ticket) -> Neighbor:
     return {"rank_after": above} if above else {"rank_before": None}
 
 
-def _column_of(ticket: Ticket, *, by_category: bool) -> str:
-    if not by_category:
-        return ticket.state_id or ""
-    state = session.get(WorkflowState, ticket.state_id) if ticket.state_id else None
-    return state.category if state else ""
-
-
 def _first_of(project_id: str, category: str) -> str:
     """The first state of a category; raises InvalidField if the project has none."""
     for state in states.ordered(project_id):
         if state.category == category:
             return state.id
     raise InvalidField("state_id", "not_found", messages.no_state_of(category))
-
-
-def _swimlane(ticket: Ticket, grouping: str) -> str:
-    """The swimlane of a ticket, by the same rule as ``cards.swimlane_of`` of its card."""
-    if grouping == "assignee":
-        return ticket.assignee_user_id or cards.NONE
-    if grouping == "priority":
-        return ticket.priority
-    if grouping == "label":
-        labels = read.labels_of(ticket.id)
-        return labels[0]["id"] if labels else cards.NONE
-    if grouping == "epic":
-        parent = session.get(Ticket, ticket.parent_ticket_id) if ticket.parent_ticket_id else None
-        above = parent.parent_ticket_id if parent and parent.type == TicketType.STORY else None
-        is_epic = parent is not None and parent.type == TicketType.EPIC
-        return (parent.id if parent and is_epic else above) or cards.NONE
-    return ""
 
 
 def _swimlane_fields(ticket: Ticket, grouping: str, before: str, after: str) -> dict[str, Any]:

@@ -105,7 +105,7 @@ def build(
         column = row.category if by_category else row.state_id
         card = _card(row, users, parts.get(row.id, Parts()), column)
         card["sort_key"] = _sort_key(row, order)
-        card["swimlane"] = swimlane_of(card, grouping)
+        card["swimlane"] = swimlane_of(row, grouping)
         card["look"] = repr(card)
         # Browsers compare cards by this, and leave unchanged cards alone.
         card["version"] = f"{zlib.crc32(card['look'].encode()):08x}"
@@ -155,16 +155,17 @@ def _sort_key(row: AnyRow, order: BoardOrder) -> str:
             return f"{10**14 - row.updated_at}"
 
 
-def swimlane_of(card: Card, grouping: str) -> str:
-    """The swimlane of a card; if it has several labels, the first by name counts."""
+def swimlane_of(row: AnyRow, grouping: str) -> str:
+    """The swimlane of a row of ``SOURCE``; of several labels, the first by name counts."""
     if grouping == "assignee":
-        return card["assignee"]["id"] if card["assignee"] else NONE
+        return row.assignee_user_id or NONE
     if grouping == "epic":
-        return card["epic_id"] or NONE
+        return row.epic_id or NONE
     if grouping == "priority":
-        return str(card["priority"])
+        return str(row.priority)
     if grouping == "label":
-        return card["labels"][0]["id"] if card["labels"] else NONE
+        labels = labels_in(row.labels)
+        return labels[0]["id"] if labels else NONE
     return ""
 
 
