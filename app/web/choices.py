@@ -25,7 +25,16 @@ VALUES: dict[str, tuple[str, ...]] = {
 PROJECT = "project"
 # The cookie of the columns that ticket lists hide, and the columns that can be hidden.
 HIDDEN = "hidden_columns"
-COLUMNS = ("labels", "state", "priority", "assignee", "parent", "due", "created", "updated")
+COLUMNS = (
+    "labels",
+    "state",
+    "priority",
+    "assignee",
+    "parent",
+    "due",
+    "created",
+    "updated",
+)
 DEFAULTS = {name: values[0] for name, values in VALUES.items()} | {PROJECT: "", HIDDEN: ""}
 _KEY = re.compile(r"[A-Z][A-Z0-9]{1,9}")
 
