@@ -10,8 +10,11 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
+import pytest
+
 from app import registry
 from app.core import ids
+from app.rest.fields import Whole
 from app.rest.routing import Route
 from tests.authorization.policy import ACTORS, ASKING, outcome, places_of
 from tests.authorization.world import World, said, thawed
@@ -24,6 +27,13 @@ ON_TICKET = ("own", "other", "deleted", "xdeleted", "dead", "xdead", "missing")
 ON_PAGE = (*ON_TICKET, "global")
 NOTES = (*IN_PROJECT, "personal")
 ADMINISTERED = ("own", "missing")
+
+# The largest integers of a query and of JSON; most columns hold less.
+LARGEST = {"query": int("9" * 18), "body": 2**53 - 1}
+ADVICE = {
+    "query": "cast the column to BigInteger: PostgreSQL refuses an integer that does not fit it",
+    "body": "let the verb refuse what is out of range, as check_values does for tickets",
+}
 
 Body = Mapping[str, Any] | Callable[[World, str], Any] | None
 
@@ -270,12 +280,16 @@ def without_names(response: Any, path: str) -> tuple[Any, ...]:
     return response.status_code, text, kept
 
 
-def ask(world: World, actor: str, operation: str, place: str) -> tuple[Any, str]:
-    """Send a request, and look for leaks in the response."""
+def ask(world: World, actor: str, operation: str, place: str, **more: Any) -> tuple[Any, str]:
+    """Send a request, with ``more`` in its query or body, and look for leaks in the response."""
     route, row = ROUTES[operation], ROWS[operation]
     path = address(world, route, place)
-    query = row.query or ("limit=200" if route.paginated else "")
+    query = row.query or ("limit=200" if route.paginated and not more else "")
     body = row.body(world, place) if callable(row.body) else row.body
+    if route.writes and more:
+        body = {**(body or {}), **more}
+    elif more:
+        query += "".join(f"&{name}={value}" for name, value in more.items())
     caller = world.callers[actor]
     if caller.session_token:
         # Logging out removes the cookie, but its write is rolled back.
@@ -322,3 +336,20 @@ def test_every_operation_at_every_place_by_everyone(world, database, monkeypatch
     different = [where for where, seen in missing.items() if len(set(map(str, seen.values()))) > 1]
     found = [*wrong, *(f"hidden and missing differ: {one}" for one in different), *world.leaks]
     assert not found, "\n".join(map(str, found))
+
+
+@pytest.mark.parametrize("part", LARGEST)
+def test_the_largest_integer_is_refused_or_finds_nothing(world, part):
+    failed = []
+    for operation, route in ROUTES.items():
+        schema = getattr(route, part)
+        for name in integers_of(schema) if schema else ():
+            response, _ = ask(world, "ada", operation, "own", **{name: LARGEST[part]})
+            if response.status_code >= 500:
+                failed.append(f"{operation}: {name}")
+    assert failed == [], ADVICE[part]
+
+
+def integers_of(schema):
+    """The names of fields that are integers."""
+    return [name for name, field in schema().fields.items() if isinstance(field, Whole)]

@@ -6,6 +6,7 @@ from itertools import product
 from typing import Any
 
 from app.core import ids
+from app.mcp.parameters import ParameterKind
 from app.tools.catalog import catalog
 from tests.authorization.policy import ASKING, outcome, places_of
 from tests.authorization.world import World
@@ -112,11 +113,11 @@ def ask(world: World, bot: str, method: str, params: dict[str, Any], operation: 
     return response
 
 
-def call(world: World, bot: str, tool: str, place: str) -> Any:
-    """Call a tool at a place; return the response and the arguments."""
+def call(world: World, bot: str, tool: str, place: str, **more: Any) -> Any:
+    """Call a tool at a place, with ``more`` arguments; return the response and the arguments."""
     arguments = {
         name: filled(world, place, value) if isinstance(value, str) else value
-        for name, value in ROWS[tool].arguments.items()
+        for name, value in (ROWS[tool].arguments | more).items()
     }
     return ask(world, bot, "tools/call", {"name": tool, "arguments": arguments}, tool), arguments
 
@@ -155,6 +156,18 @@ def test_every_tool_at_every_place_by_every_bot(world, database):
     ]
     found = [*wrong, *(f"hidden and missing differ: {one}" for one in different), *world.leaks]
     assert not found, "\n".join(map(str, found))
+
+
+def test_an_integer_of_a_tool_may_be_as_large_as_json_allows(world):
+    failed = []
+    for tool, number in product(ROWS, (2**53, 1e300)):
+        for one in CATALOG[tool].parameters:
+            if one.kind is ParameterKind.INTEGER:
+                response, _ = call(world, "smith", tool, "own", **{one.name: number})
+                if "server.internal" in response.text:
+                    failed.append(f"{tool}: {one.name}={number}")
+    # Neither the column nor the driver of the database may take it.
+    assert failed == [], "refuse what is out of range, as check_values does for fields of tickets"
 
 
 def test_every_resource_at_every_place_by_every_bot(world, database):
