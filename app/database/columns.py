@@ -2,7 +2,7 @@
 
 from typing import Any, TypeVar
 
-from sqlalchemy import CHAR, BigInteger, CheckConstraint, Dialect, String, inspect
+from sqlalchemy import CHAR, BigInteger, CheckConstraint, Dialect, Index, String, inspect, text
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.orm import Mapped, aliased, mapped_column
 from sqlalchemy.types import TypeDecorator, TypeEngine
@@ -35,6 +35,11 @@ class Id(TypeDecorator[str]):
 Moment = BigInteger
 
 
+# A rewind looks for texts that show files. The indexes of such rows have this condition, written
+# exactly like that of the query.
+FILE_ADDRESSES = "'%/files/%'"
+
+
 class Count(BigInteger):
     """A large integer that is not a time."""
 
@@ -43,6 +48,13 @@ def one_of(column: str, values: type[Any]) -> CheckConstraint:
     """A CHECK that limits a text column to the values of a StrEnum."""
     allowed = ", ".join(f"'{value}'" for value in values)
     return CheckConstraint(f"{column} IN ({allowed})", name=column)
+
+
+def index_of_bodies_with_files(table: str) -> Index:
+    """An index of the rows whose ``body`` can show files."""
+    condition = text(f"body LIKE {FILE_ADDRESSES}")
+    name = f"ix_{table}_with_files"
+    return Index(name, "id", sqlite_where=condition, postgresql_where=condition)
 
 
 def id_key() -> Mapped[str]:

@@ -8,13 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, literal_column, select
 
 from app.attachments import service
 from app.audit.models import AuditEvent
 from app.core.actor import Actor
 from app.core.ids import NIL_ID
-from app.database.session import by_id, session
+from app.database.columns import FILE_ADDRESSES, Id
+from app.database.session import Prepared, by_id, session
 from app.files.models import StoredFile
 from app.projects.models import Project
 from app.rewind import messages
@@ -45,7 +46,7 @@ def texts_showing(events: Sequence[AuditEvent]) -> dict[str, set[Key]]:
         return found
     address = f"/files/{_shared_beginning(min(added), max(added))}"
     for kind, column in _TEXTS.items():
-        for subject_id, text in _texts_with(address, column):
+        for subject_id, text in _texts_with(address, kind):
             for file_id in shown_files(text) & added:
                 found.setdefault(file_id, set()).add((kind, subject_id, column.key))
     return found
@@ -57,14 +58,30 @@ def _shared_beginning(first: str, last: str) -> str:
     return "".join(letter for letter, _ in alike)
 
 
-def _texts_with(words: str, column: Any) -> Iterator[tuple[str, str]]:
-    """The ids and texts of the rows whose text contains the words."""
+def _with_words(column: Any) -> Prepared:
     row_id = column.class_.id
-    statement = select(row_id, column).where(column.contains(words)).order_by(row_id)
+    return Prepared(
+        select(row_id, column)
+        .where(
+            # For the indexes: no other condition excludes a text without reading it.
+            column.like(literal_column(FILE_ADDRESSES)),
+            column.contains(bindparam("words")),
+            row_id > bindparam("after", type_=Id()),
+        )
+        .order_by(row_id)
+        .limit(_READ_AT_ONCE)
+    )
+
+
+_WITH_WORDS = {kind: _with_words(column) for kind, column in _TEXTS.items()}
+
+
+def _texts_with(words: str, kind: str) -> Iterator[tuple[str, str]]:
+    """The ids and texts of the rows whose text contains the words, an address of files."""
     after = NIL_ID
     while after:
-        rows = session.execute(statement.where(row_id > after).limit(_READ_AT_ONCE)).all()
-        yield from map(tuple, rows)
+        rows = _WITH_WORDS[kind].all(words=words, after=after)
+        yield from rows
         after = rows[-1][0] if len(rows) == _READ_AT_ONCE else ""
 
 

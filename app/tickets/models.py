@@ -20,7 +20,14 @@ from sqlalchemy import (
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.core.etag import etag
-from app.database.columns import Id, Moment, id_key, one_of, short_text
+from app.database.columns import (
+    Id,
+    Moment,
+    id_key,
+    index_of_bodies_with_files,
+    one_of,
+    short_text,
+)
 from app.database.session import Base
 
 
@@ -163,6 +170,7 @@ class Ticket(Base):
         _partial_index("ix_tickets_live_all_priority", _LIVE, _LEVEL, "id"),
         _partial_index("ix_tickets_live_all_active", _LIVE, _ACTIVE, "id"),
         _partial_index(None, _HAS_PARENT, "parent_ticket_id"),
+        index_of_bodies_with_files("tickets"),
     )
 
     id: Mapped[str] = id_key()
@@ -289,6 +297,7 @@ class Comment(Base):
         _partial_index(
             "ix_comments_live_author", _LIVE, "author_user_id", "created_at", "ticket_id"
         ),
+        index_of_bodies_with_files("comments"),
     )
 
     id: Mapped[str] = id_key()

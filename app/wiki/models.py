@@ -4,7 +4,7 @@ from sqlalchemy import ColumnElement, ForeignKey, Index, Text, UniqueConstraint,
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.core.etag import etag
-from app.database.columns import Id, Moment, id_key, short_text
+from app.database.columns import Id, Moment, id_key, index_of_bodies_with_files, short_text
 from app.database.session import Base
 
 
@@ -30,6 +30,7 @@ class WikiPage(Base):
         Index(None, "slug"),
         Index(None, "created_at", "id"),
         Index(None, "project_id", "created_at", "id"),
+        index_of_bodies_with_files("wiki_pages"),
     )
 
     id: Mapped[str] = id_key()

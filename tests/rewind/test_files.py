@@ -3,9 +3,11 @@
 import pytest
 
 from app.audit.event_types import UNDO_OF
+from app.rewind.file_parts import texts_showing
 from app.rewind.service import Fate
 from app.tickets.templates import create_template
 from tests.support.cast import in_app
+from tests.support.plans import plans_of_reading
 from tests.support.story import add_file, events
 
 SHOWN = "A text shows it."
@@ -109,3 +111,13 @@ def test_a_person_can_delete_a_file_that_a_text_shows(world, shot):
     (kept,) = world.kept()
     world.put_back(kept)
     assert world.now(f"/tickets/{world.ticket}/files")["data"] == []
+
+
+@pytest.mark.usefixtures("shot")
+def test_texts_without_files_are_not_read(world):
+    """Others wait for the step, and there can be many tickets, comments and pages."""
+    added = events(world.app, event_type="file.added")
+    with plans_of_reading(world.app) as plans:
+        assert texts_showing(added) == {}
+    for table in ("tickets", "comments", "wiki_pages"):
+        assert sum(f"ix_{table}_with_files" in plan for plan in plans) == 1, plans

@@ -1,6 +1,15 @@
 """The query plan of a prepared statement."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+from unittest import mock
+
+from flask import Flask
+
+from app.database import compiled_statements
+from app.database import session as units
+from app.database.session import reading
 
 # Disabled: on few rows PostgreSQL would read and sort all, but the plan for many matters.
 COSTS = ("seqscan", "sort", "bitmapscan", "hashjoin", "mergejoin")
@@ -19,3 +28,18 @@ def plan_of(connection: Any, ready: Any, given: dict[str, Any]) -> list[str]:
     for cost in COSTS:
         driver.execute(f"RESET enable_{cost}")
     return [row[0] for row in rows]
+
+
+@contextmanager
+def plans_of_reading(app: Flask) -> Iterator[list[str]]:
+    """Collect the plans of the prepared statements that a reading unit of work runs."""
+    seen: list[str] = []
+
+    def run(
+        connection: Any, ready: compiled_statements.Compiled, given: dict[str, Any]
+    ) -> list[Any]:
+        seen.append("\n".join(plan_of(connection, ready, given)))
+        return compiled_statements.run(connection, ready, given)
+
+    with mock.patch.object(units, "run", run), app.app_context(), reading():
+        yield seen

@@ -1,29 +1,17 @@
 """Wiki pages are looked up by index, however many there are."""
 
-from unittest import mock
-
 import pytest
 
 from app.core.actor import Actor, ActorKind
 from app.core.ids import NIL_ID
-from app.database import compiled_statements
-from app.database import session as units
-from app.database.session import reading
 from app.markdown import Links
 from app.wiki import link_targets, page_queries
-from tests.support.plans import plan_of
+from tests.support.plans import plans_of_reading
 
 
 @pytest.fixture
 def plans(app):
-    """Collect the plans of queries, as texts."""
-    seen = []
-
-    def run(connection, ready, given):
-        seen.append("\n".join(plan_of(connection, ready, given)))
-        return compiled_statements.run(connection, ready, given)
-
-    with mock.patch.object(units, "run", run), app.app_context(), reading():
+    with plans_of_reading(app) as seen:
         yield seen
 
 
