@@ -1,11 +1,14 @@
 """Backups and moves: what they refuse, and what is left of one that ends early."""
 
 import os
+import shutil
 import sqlite3
+from contextlib import closing, contextmanager
 
 import pytest
 
 from app.commands.moving import copies
+from app.commands.moving.messages import another_program_uses as reads
 from tests.commands.test_copy_and_restore import command, once_used, rows_of, used
 from tests.commands.test_ending_early import interrupt
 from tests.support.postgres import unused_name
@@ -57,3 +60,41 @@ def test_a_copy_that_was_interrupted_while_indexing_continues(cluster, used, mon
     assert (instance / "docket.db").exists()
     assert "rows and indexed" in command(instance, "copy-to", TARGET_DATABASE_URL=url)
     assert rows_of(url) == rows_of(f"sqlite:///{instance / 'docket.db.moved'}")
+
+
+@contextmanager
+def read_since(database, change):
+    """Read a database as another program from before a change, whose rows stay in the WAL."""
+    with closing(sqlite3.connect(database, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        with closing(sqlite3.connect(database)) as writer, writer:
+            writer.execute(change)
+        yield
+
+
+def test_a_restore_waits_for_a_program_that_reads_the_database(used, tmp_path):
+    instance, _ = used
+    file, other = tmp_path / "copy.db", tmp_path / "other"
+    command(instance, "backup", str(file))
+    command(other, "users", "list", code=1)
+    path = other / "docket.db"
+    with read_since(path, "CREATE TABLE anything (id)"):
+        said = command(other, "restore-backup", str(file), code=1)
+    assert said == f"Error: {reads(path)}\n"
+    assert "Restored" in command(other, "restore-backup", str(file))
+
+
+@pytest.mark.slow
+def test_a_moved_file_has_what_the_wal_had(cluster, used):
+    instance, _ = used
+    url = cluster.create_database(unused_name())
+    path = instance / "docket.db"
+    with read_since(path, "UPDATE projects SET description = 'In the WAL'"):
+        said = command(instance, "copy-to", TARGET_DATABASE_URL=url, code=1)
+    assert said.endswith(f"Error: {reads(path)}\n")
+    assert path.exists()
+    command(instance, "copy-to", TARGET_DATABASE_URL=url)
+    # Without its WAL.
+    moved = shutil.copy(instance / "docket.db.moved", instance / "alone.db")
+    assert rows_of(url) == rows_of(f"sqlite:///{moved}")

@@ -289,9 +289,14 @@ def _set_aside(settings: Settings) -> Path:
 
 
 def _checkpoint_wal(path: Path) -> None:
-    """Write all data of a database's WAL into its main file."""
+    """Write all data of a database's WAL into its main file.
+
+    Raises ClickException if another program reads the database, which keeps data in the WAL.
+    """
     with _opened(path, "rw") as connection:
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        (is_busy, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    if is_busy:
+        raise click.ClickException(messages.another_program_uses(path))
 
 
 def _is_copy(source: Connection, target: Connection) -> bool:

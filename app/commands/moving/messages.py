@@ -133,6 +133,10 @@ def move_away(path: Path) -> str:
     return f"{path} is not empty. Move it away first."
 
 
+def another_program_uses(path: Path) -> str:
+    return f"Another program uses {path}. Close it, then run this again."
+
+
 def not_a_backup(file: Path) -> str:
     return f"{file} is not a backup of a Docket installation with users."
 
