@@ -19,6 +19,7 @@ from alembic.script import ScriptDirectory
 from app.database.columns import Id
 from app.database.connect import for_writing
 from app.database.locks import Lock
+from app.database.schema import require_wide_encoding
 from app.database.session import Base, db
 from app.database.writer_lock import writer_lock
 
@@ -33,8 +34,13 @@ LOCK_TIMEOUT = "5s"
 
 
 def run() -> None:
-    """Bring the schema up to date in one transaction."""
+    """Bring the schema up to date in one transaction.
+
+    Raises DomainError if the database does not hold every text.
+    """
     steps: list[str] = []
+    with db.engine.connect() as connection:
+        require_wide_encoding(connection)
     with (
         writer_lock(db.engine),
         db.engine.connect() as connection,

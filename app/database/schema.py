@@ -15,7 +15,7 @@ from sqlalchemy.exc import DatabaseError
 
 from app.core.errors import DomainError
 from app.database import messages
-from app.database.session import db, reading, session
+from app.database.session import reading, session
 
 MIGRATIONS = Path(__file__).resolve().parent.parent.parent / "migrations"
 
@@ -26,10 +26,6 @@ def upgrade() -> None:
     Raises DomainError if the database does not hold every text or a newer release made it, and
     with Alembic's words for what is wrong with the revisions.
     """
-    with db.engine.connect() as connection:
-        encoding = narrow_encoding(connection)
-    if encoding is not None:
-        raise DomainError(messages.narrow_encoding(encoding))
     config: Config = current_app.extensions["migrate"].migrate.get_config()
     try:
         command.upgrade(config, "head")
@@ -45,6 +41,13 @@ def narrow_encoding(connection: Connection) -> str | None:
         return None
     encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
     return None if encoding == "UTF8" else str(encoding)
+
+
+def require_wide_encoding(connection: Connection) -> None:
+    """Raise DomainError if the database does not hold every text."""
+    encoding = narrow_encoding(connection)
+    if encoding is not None:
+        raise DomainError(messages.narrow_encoding(encoding))
 
 
 def is_read_only(connection: Connection) -> bool:

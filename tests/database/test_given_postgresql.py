@@ -47,6 +47,7 @@ def test_a_database_that_does_not_hold_every_text_is_refused(made, encoding, tmp
     app, _, url = made(encoding=encoding)
     words = f"The encoding of the database is {encoding}. Use one with UTF8: {CREATES}"
     assert f"Error: {words}" in said_by(app, "serve")
+    assert f"Error: {words}" in said_by(app, "db", "upgrade")
     assert f"Error: {words}" in said_by(
         app, "setup-admin", "--username", "ada", "--password", "correct horse battery"
     )
