@@ -103,7 +103,7 @@ class Drafter:
             priority=self._priority(issue),
             assignee_user_id=assignee,
             reporter_user_id=self.people.find(issue.author),
-            labels=_label_names(issue),
+            labels=self._labels(issue),
             pages=tuple(page for page in issue.pages if _is_link(page[1])),
             comments=tuple(self._comment(issue, one) for one in issue.comments if one.text.strip()),
             written_at=_written_at(issue),
@@ -135,6 +135,15 @@ class Drafter:
             self.report.note(issue.id, messages.UNKNOWN_STATUS, issue.status)
         candidates = [state for state in self.states if state.category == category]
         return (candidates or list(self.states))[0]
+
+    def _labels(self, issue: Issue) -> tuple[str, ...]:
+        """The names of labels, cut to their limit; an unusual kind of issue is one."""
+        kinds = () if issue.kind.casefold() in words.PLAIN_KINDS else (issue.kind,)
+        names = [name.replace("\x00", "").strip() for name in (*issue.labels, *kinds)]
+        for name in names:
+            if len(name) > text.NAME_LENGTH:
+                self.report.note(issue.id, messages.LABEL_TOO_LONG, name[: text.NAME_LENGTH])
+        return tuple(name[: text.NAME_LENGTH].strip() for name in names if name)
 
     def _comment(self, issue: Issue, comment: IssueComment) -> ImportedComment:
         """The comment, with its author's name if the importing user becomes its author here."""
@@ -187,12 +196,6 @@ def _is_link(address: str) -> bool:
 def _word(name: str) -> str:
     """A status without separators, so that ``To Do``, ``todo`` and ``to_do`` are the same."""
     return name.replace(" ", "").replace("_", "").replace("-", "")
-
-
-def _label_names(issue: Issue) -> tuple[str, ...]:
-    kinds = () if issue.kind.casefold() in words.PLAIN_KINDS else (issue.kind,)
-    names = (name.replace("\x00", "").strip() for name in (*issue.labels, *kinds))
-    return tuple(name for name in names if name)
 
 
 def _written_at(issue: Issue) -> tuple[int, int] | None:

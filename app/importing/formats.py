@@ -46,7 +46,9 @@ def detect(content: bytes) -> Format:
             return Format.GITHUB if _GITHUB.search(start[:FIRST_BYTES]) else Format.JSONL
         is_github = isinstance(first, dict) and ("number" in first or "issue_url" in first)
         return Format.GITHUB if is_github else Format.JSONL
-    header = start.partition(b"\n")[0]
+    header, _, rest = start.partition(b"\n")
+    if table.named_delimiter(header.decode("latin-1")):
+        header = rest.lstrip().partition(b"\n")[0]
     names = {name.strip(b' "\r') for name in re.split(rb"[,;\t]", header)}
     is_jira = {jira.KEY.encode(), jira.SUMMARY.encode()} <= names
     return Format.JIRA if is_jira else Format.CSV

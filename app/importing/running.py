@@ -380,7 +380,6 @@ class Importer:
         return TicketType.STORY, None
 
     def _label(self, name: str) -> str:
-        name = name.strip()[: text.NAME_LENGTH].strip()
         key = text.name_key(name)
         if key not in self._labels:
             self._labels[key] = self._new_label(name)

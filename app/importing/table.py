@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, tzinfo
+from itertools import islice
 
 from app.core.text import counted
 from app.importing import dates, messages, words
@@ -22,6 +23,8 @@ MAX_COLUMNS = 5_000
 # The first bytes of Excel's files.
 ZIP = b"PK\x03\x04"
 DELIMITERS = ",;\t|"
+# Excel writes and reads such a line before the header.
+_DELIMITER_LINE = re.compile(r'"?sep=([^\w\s"]|\t)"?\s*', re.IGNORECASE)
 
 # Columns that only Docket's own export has.
 OWN_ID, OWN_CATEGORY = "display_id", "state_category"
@@ -56,10 +59,13 @@ def read_cells(source: IssueSource, report: ImportReport, encoding: str = "utf-8
         raise ValueError(messages.other_encoding(source.name, name)) from error
     csv.field_size_limit(MAX_CELL_LENGTH)
     text = text.replace("\x00", "")
-    lines = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text), strict=True)
+    named = named_delimiter(_first_line(text))
+    delimiter = named or _delimiter(text)
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         rows = (tuple(name.strip() for name in row) for row in lines)
-        header = next((row for row in rows if any(row)), ())
+        filled = (row for row in rows if any(row))
+        header = next(islice(filled, 1 if named else 0, None), ())
     except csv.Error as error:
         raise ValueError(messages.not_csv(source.name, error)) from error
     if not header:
@@ -72,6 +78,12 @@ def read_cells(source: IssueSource, report: ImportReport, encoding: str = "utf-8
 def _is_own(header: tuple[str, ...]) -> bool:
     """Whether Docket exported the file."""
     return {OWN_ID, OWN_CATEGORY} <= set(header)
+
+
+def named_delimiter(line: str) -> str | None:
+    """The delimiter that a line such as ``sep=;`` names."""
+    found = _DELIMITER_LINE.fullmatch(line)
+    return found[1] if found else None
 
 
 def _delimiter(text: str) -> str:

@@ -40,7 +40,9 @@ def test_a_label_that_is_cut_at_a_blank_is_found_again(imported, tickets):
     # A batch of 50 is written before the labels are read anew.
     label = "x" * 199 + " tail"
     report = imported(*(issue(str(number), f"No {number}", (label,)) for number in range(51)))
-    assert (report.created, report.notes) == ({"labels": 1, "stories": 51}, [])
+    assert report.created == {"labels": 1, "stories": 51}
+    assert [one.count for one in report.reasons()] == [51]
+    assert {reason for _, reason, _ in report.notes} == {"label too long; truncated"}
     assert {row["labels"][0]["name"] for row in tickets().values()} == {"x" * 199}
 
 

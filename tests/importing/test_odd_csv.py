@@ -43,3 +43,45 @@ def test_values_that_are_left_out_are_named(run, tickets):
         ("a", "is its own ancestor; parent removed", ""),
     ]
     assert tickets()["One"]["body"].startswith("x\n\ny\n\n---")
+
+
+def test_a_label_that_is_too_long_is_named(run, tickets):
+    long = "x" * 201
+    report = run(
+        f"title,id,labels,type\nOne,1,{long},task\nTwo,2,y,{long}\nThree,3,{'z' * 200},task\n"
+    )
+    assert [(note["issue"], note["reason"], note["detail"]) for note in report["notes"]] == [
+        ("1", "label too long; truncated", long[:200]),
+        ("2", "label too long; truncated", long[:200]),
+    ]
+    labels = {title: [one["name"] for one in row["labels"]] for title, row in tickets().items()}
+    assert labels == {"One": ["x" * 200], "Two": ["x" * 200, "y"], "Three": ["z" * 200]}
+
+
+@cases(
+    "first, delimiter",
+    [
+        ("sep=;\r\n", ";"),
+        ('"sep=;"\n', ";"),
+        ("\ufeffSEP=,\n", ","),
+        ("sep=\t\r\n", "\t"),
+        # Not one of those that the header is searched for.
+        ("\nsep=:\n", ":"),
+    ],
+)
+def test_a_first_line_that_names_the_delimiter_is_not_the_header(run, tickets, first, delimiter):
+    rows = [("title", "id", "labels"), ("One", "1", "a, b; c | d")]
+    lines = [delimiter.join(f'"{cell}"' for cell in row) for row in rows]
+    report = run(first + "\r\n".join(lines) + "\r\n")
+    assert (report["notes"], set(tickets())) == ([], {"One"})
+    assert [row["where"] for row in report["rows"]] == [f"line {first.count(chr(10)) + 2}"]
+
+
+def test_jiras_file_is_recognized_after_a_line_that_names_the_delimiter(run, tickets):
+    run("sep=;\r\nIssue key;Summary;Status Category\r\nA-1;One;Done\r\n")
+    assert tickets()["One"]["state"]["category"] == "done"
+
+
+def test_a_column_may_be_named_like_such_a_line(run, tickets):
+    report = run("title;id;sep=\nOne;1;x\n")
+    assert (report["notes"], set(tickets())) == ([], {"One"})
