@@ -1,10 +1,21 @@
 """Messages about invalid exports, and the README of exported Markdown."""
 
+from collections.abc import Sequence
+
 # An export that cannot be read
 NOT_JSON = "it is not valid JSON"
 NOT_AN_OBJECT = "it is not a JSON object"
 A_TIME = "a time such as 2026-11-20T19:23:58.000Z"
 A_UUID = "a UUID"
+A_DAY = "a day such as 2026-11-20"
+A_COUNT = "an integer of 0 or more"
+A_NUMBER = "a number of 0 or more"
+MILLISECONDS = "milliseconds since 1970"
+AN_ARRAY = "an array"
+AN_OBJECT = "an object"
+A_PAIR = "an array of two values"
+A_CHOICE = "a string, true or false"
+OF_A_PROJECT = "named by the UUID of a project"
 KINDS: dict[type, str] = {
     str: "a string",
     int: "an integer",
@@ -23,6 +34,10 @@ MANIFEST = {
 
 def must_be(name: str, kind: str) -> str:
     return f"{name} must be {kind}"
+
+
+def one_of(words: Sequence[str]) -> str:
+    return f"one of {', '.join(words)}"
 
 
 def in_manifest(problem: str) -> str:
