@@ -1,5 +1,6 @@
 """flask doctor: checks of the installation, and the remedy for each problem."""
 
+import os
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -102,11 +103,13 @@ def _proxies(settings: Settings) -> Iterator[Finding]:
     }
     try:
         with requests.Session() as client:
-            # Ignore this machine's outgoing proxies.
+            # Ignore this machine's outgoing proxies, not the authorities that it trusts.
             client.trust_env = False
+            client.verify = os.environ.get("REQUESTS_CA_BUNDLE") or True
             url = f"{settings.base_url}/healthz"
             response = client.get(url, headers=headers, timeout=5, allow_redirects=False)
-    except requests.RequestException as error:
+    # A bundle that is missing is an OSError, as are all failures of requests.
+    except OSError as error:
         message = messages.unreachable(settings.base_url, type(error).__name__)
         remedy = messages.MAKE_REACHABLE
         yield Finding("proxies", message, remedy, is_note=True)

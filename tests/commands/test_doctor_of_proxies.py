@@ -12,6 +12,7 @@ from app.accounts import arrival
 from app.config import Settings
 from tests.commands.test_copy_and_restore import KEY, command
 from tests.support.forking import FORKED
+from tests.support.receiver import receiving
 from tests.support.serving import serving
 
 pytestmark = [pytest.mark.one_database, pytest.mark.slow]
@@ -112,6 +113,19 @@ def test_a_server_with_another_secret_key_is_another_server(trusting):
 def test_where_nobody_answers_it_is_only_noted(tmp_path):
     found = command(tmp_path, "doctor", code=1, BASE_URL="http://127.0.0.1:1")
     assert "note proxies: http://127.0.0.1:1 cannot be reached from here" in found
+
+
+def test_the_authorities_that_are_named_are_trusted(tmp_path, monkeypatch):
+    with receiving(tmp_path) as other:
+
+        def found(named):
+            monkeypatch.setenv("REQUESTS_CA_BUNDLE", named)
+            url = f"https://localhost:{other.port}"
+            return command(tmp_path, "doctor", code=1, BASE_URL=url)
+
+        assert "cannot be reached from here (SSLError)" in found("")
+        assert "is not a server with this SECRET_KEY" in found(str(other.ca_file))
+        assert "cannot be reached from here (OSError)" in found("missing.pem")
 
 
 @pytest.mark.parametrize("spoiled", ["", "x", "1.x", "{old}", "{other}"])
