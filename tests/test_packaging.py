@@ -15,6 +15,7 @@ import yaml
 
 from app.config import Settings
 from app.http import flask_app
+from app.serving.connection import HEAD_SECONDS
 
 ROOT = Path(__file__).resolve().parent.parent
 DEPLOY = ROOT / "docs" / "deploy"
@@ -294,6 +295,14 @@ def test_the_proxies_compress_no_page_and_repeat_no_policy():
     (compressed,) = re.findall(r"encode \{\s*gzip\s*match \{\s*(.*?)\s*\}\s*\}", caddy)
     assert compressed == "header Content-Type application/json*"
     assert "Strict-Transport-Security" not in nginx + caddy
+
+
+def test_the_proxies_end_idle_connections_before_docket_does():
+    """A request on a connection that Docket is ending would be lost."""
+    for name, option in (("nginx.conf", "keepalive_timeout"), ("Caddyfile", "keepalive")):
+        (seconds,) = re.findall(rf"^\s*{option} (\d+)s;?$", (DEPLOY / name).read_text(), re.M)
+        assert int(seconds) <= HEAD_SECONDS - 5
+    assert f"less than {HEAD_SECONDS} seconds" in (ROOT / "docs" / "tls.md").read_text()
 
 
 @pytest.mark.parametrize("caddy", [one for one in [shutil.which("caddy")] if one] or ["true"])
