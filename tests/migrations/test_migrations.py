@@ -271,3 +271,13 @@ def test_no_event_can_be_replaced_or_truncated(event):
         statement = "TRUNCATE audit_events"
     with pytest.raises(DBAPIError, match="append-only"):
         change(statement)
+
+
+def test_the_doctor_says_what_to_do_about_an_older_schema(new_app):
+    command.upgrade(config(new_app), "0020")
+    result = new_app.test_cli_runner().invoke(args=["doctor"])
+    assert result.exit_code == 1
+    assert "FAIL schema: revision 0020 of " in result.output
+    # Checks that need no table are made all the same.
+    assert "ok   disk: " in result.output
+    assert "Error:" not in result.output
