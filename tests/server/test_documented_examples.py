@@ -2,12 +2,14 @@
 
 import os
 import runpy
+import shutil
 import subprocess
 import sys
 import threading
 import time
 from pathlib import Path
 
+import pytest
 import requests
 
 from app.webhooks.attempts import signature
@@ -33,6 +35,7 @@ def run(command, folder, script, **environment):
     return done.stdout
 
 
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 def test_the_guides_work_as_they_are_written(tmp_path):
     with serving(tmp_path / "instance", command=FORKED) as served:
         shell = [*blocks("api-guide.md", "sh"), *blocks("bot-guide.md", "sh")]
