@@ -234,10 +234,14 @@ def _begin_postgres(connection: Connection) -> None:
     options = connection.get_execution_options()
     if options.get(READS, False):
         return
+    begin = "BEGIN ISOLATION LEVEL READ COMMITTED"
+    if not options.get(WRITES, False):
+        run_on_driver(connection, begin)
+        return
     # All in one round trip. Events of the transaction must not get a time before its start, even
     # if the monotonic clock stood still while the machine did.
     then = "; SET LOCAL synchronous_commit = off" if options.get(ASYNC_COMMIT, False) else ""
-    begin = f"BEGIN ISOLATION LEVEL READ COMMITTED{then}; {_CLOCK}"
+    begin = f"{begin}{then}; {_CLOCK}"
     _follow_clock(partial(run_on_driver, connection, begin, prepare=False))
 
 

@@ -43,8 +43,12 @@ def save_general(key: str) -> Response:
         return values | {REVIEW: form.data.get(REVIEW)} if _suggestion(locked) else values
 
     def work(person: Actor, edited: dict[str, Any]) -> None:
-        if edited.get("sign_off") and _suggestion(loaders.writable(person, project.id)):
+        suggested = _suggestion(loaders.writable(person, project.id))
+        if suggested and edited.get("sign_off"):
             edited[REVIEW] = form.data.get(REVIEW)
+        elif suggested and edited.get(REVIEW) == suggested and REVIEW not in form.originals:
+            # Nothing tells whether the person chose it.
+            del edited[REVIEW]
         service.update_project(person, project.id, **edited)
 
     words = {"owner_user_id": user_refs.name_of, REVIEW: states.name_of}

@@ -7,6 +7,7 @@ from sqlalchemy import insert
 
 from app.audit.models import AuditEvent
 from app.core import clock, ids
+from app.database.connect import for_writing
 from app.database.session import db
 from app.inbox import inbox_page as pages
 from app.inbox import service
@@ -237,7 +238,7 @@ def test_what_commits_late_is_told_after_all_was_read(
     say(cast.smith, watched, "First")
     if is_behind:
         set_clock_behind()
-    with app.app_context(), db.engine.begin() as slow:
+    with app.app_context(), db.engine.connect() as slow, for_writing(slow).begin():
         slow.execute(insert(AuditEvent).values(urgent(watched)))
         say(cast.bo, watched, "Second")
         page = ada.get(HERE)
