@@ -12,14 +12,13 @@ from app.audit.service import forwarding_to_webhooks
 from app.commands import AS, messages
 from app.core import ids
 from app.core.actor import Actor
-from app.core.clock import now_ms
 from app.core.ids import on_behalf_of
 from app.core.text import pluralize
 from app.database.session import reading, run_write
 from app.projects.command_line import acting_human, bot_id_of, live_project_id
 from app.rewind.others import LogReading
 from app.rewind.previewing import preview_steps
-from app.rewind.scope import RewindScope, moment_of
+from app.rewind.scope import RewindScope, end_of_now, moment_of
 from app.rewind.service import count_events, rewind_step
 from app.rewind.wording import RewindSummary, kept_lines, named_subjects
 
@@ -67,7 +66,7 @@ def rewind(
     with reading():
         actor, bot_id = acting_human(username), bot_id_of(name)
         project_id = live_project_id(key) if key is not None else None
-        end = now_ms() if until is None else until
+        end = end_of_now() if until is None else until
         scope = RewindScope(bot_id, since, end, project_id)
         if scope.since >= scope.until:
             raise click.BadParameter(messages.UNTIL_BEFORE_SINCE)

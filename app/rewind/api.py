@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from app.core.clock import iso, now_ms
+from app.core.clock import iso
 from app.core.errors import Conflict, InvalidField, NotFound
 from app.core.lanes import Lane, require
 from app.database.session import reading
@@ -19,7 +19,7 @@ from app.rewind.schemas import (
     RewindStepOut,
     RewoundValueIn,
 )
-from app.rewind.scope import RewindScope
+from app.rewind.scope import RewindScope, end_of_now
 from app.rewind.service import check_scope
 from app.rewind.wording import MAX_LISTED, KeptLine, RewindSummary, SubjectName, named_subjects
 
@@ -40,7 +40,7 @@ def _scope(call: Call, given: dict[str, Any]) -> RewindScope:
         until = scope.until if until is None else until
         scope = replace(scope, since=since, until=until)
     else:
-        end = now_ms() if until is None else until
+        end = end_of_now() if until is None else until
         scope = RewindScope(user_id, end - 1 if since is None else since, end)
     check_scope(call.actor, scope)
     if since is None:

@@ -10,7 +10,7 @@ import orjson
 from flask import Blueprint, Response, request
 
 from app.activity import bot_activity
-from app.core.clock import iso, now_ms
+from app.core.clock import iso
 from app.core.errors import InvalidField
 from app.core.ids import as_uuid
 from app.core.lanes import Lane, require
@@ -20,7 +20,7 @@ from app.projects.loaders import visible_by_key
 from app.projects.pages import project_options
 from app.rewind import messages, others
 from app.rewind.previewing import MAX_COUNT, MAX_PREVIEWED_EVENTS, list_kept, preview
-from app.rewind.scope import MAX_REQUESTS, RewindScope, moment_of
+from app.rewind.scope import MAX_REQUESTS, RewindScope, end_of_now, moment_of
 from app.rewind.service import (
     RewindStep,
     check_scope,
@@ -78,7 +78,7 @@ def _read(form: Form) -> RewindRequest:
     }
     start, end = moments["since"], moments["until"]
     if end is None:
-        end = now_ms()
+        end = end_of_now()
     if start is not None and start >= end:
         form.refuse("until", messages.END_BEFORE_START)
     fields = [("bot", bot.username)]

@@ -36,6 +36,11 @@ def moment_of(text: str) -> int:
     return min(max(moment, 0), LATEST)
 
 
+def end_of_now() -> int:
+    """The end of a scope that takes in all so far, as an end is not included."""
+    return now_ms() + 1
+
+
 @dataclass(frozen=True, slots=True)
 class RewindScope:
     """What one user did from ``since`` until before ``until`` (ms).

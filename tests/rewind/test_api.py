@@ -79,6 +79,13 @@ def test_steps_lead_to_the_end_and_nothing_is_left(world, path, rewound, monkeyp
     assert [one["put_back_count"] for one in rewound()] == [0, 0, 0]
 
 
+def test_what_was_done_in_this_millisecond_is_rewound_too(world, rewound, monkeypatch):
+    ticket_id = world.make(world.cast.smith, "Spam")
+    (made,) = events(world.app, ticket_id=ticket_id)
+    monkeypatch.setattr("app.rewind.scope.now_ms", lambda: made.created_at)
+    assert [one["event_count"] for one in rewound()] == [1]
+
+
 def test_what_stands_is_listed_and_put_back_one_by_one(world, path, rewound):
     (ticket,) = both_wrote(world, 1)
     rewound()
