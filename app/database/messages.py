@@ -4,7 +4,7 @@ KEY_OF_ANOTHER_REQUEST = "This Idempotency-Key was used for a different request.
 KEY_OF_ANOTHER_SECRET = "The response stored for this Idempotency-Key needs a different SECRET_KEY."
 USE_UTF8 = (
     "Use one with UTF8: createdb --owner=docket --template=template0 --encoding=UTF8 "
-    "--lc-ctype=C.UTF-8 docket"
+    "--locale=C.UTF-8 docket"
 )
 READ_ONLY = (
     "The database is read-only: it is a standby, or default_transaction_read_only is on. "

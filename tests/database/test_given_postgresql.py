@@ -8,12 +8,13 @@ from app import create_app
 from app.database.session import db
 from app.serving.parent import prepare_database
 from tests.support.postgres import unused_name
-from tests.support.serving import unused_port
+from tests.support.serving import ROOT, unused_port
 from tests.support.settings import settings_for
 
 pytestmark = pytest.mark.slow
 
-CREATES = "createdb --owner=docket --template=template0 --encoding=UTF8"
+# Without the locale, a server whose own is of Latin 1 refuses UTF8.
+CREATES = "createdb --owner=docket --template=template0 --encoding=UTF8 --locale=C.UTF-8 docket"
 
 
 @pytest.fixture
@@ -58,6 +59,7 @@ def test_a_database_that_does_not_hold_every_text_is_refused(made, encoding, tmp
     prepare_database(embedded)
     assert f"Error: {words}" in said_by(embedded, "copy-to", url)
     assert (tmp_path / "docket.db").exists()
+    assert (ROOT / "docs" / "postgresql.md").read_text().count(f"sudo -u postgres {CREATES}\n") == 2
 
 
 def test_what_the_address_sets_counts(made):
