@@ -129,9 +129,11 @@ def test_a_mention_is_replied_to_in_place(ada, cast, ticket):
 def test_a_reply_that_is_refused_is_kept(ada, cast, ticket):
     reference = ticket["display_id"]
     say(cast.smith, ticket, "Which one, @ada?")
+    # Others can stand above it.
+    message = '<p class="problem" role="alert" tabindex="-1" autofocus>'
     refused = ada.post(f"/tickets/{reference}/reply", body=" ")
     assert refused.status_code == 422
-    assert refused.text.count('role="alert"') == 1
+    assert refused.text.count('role="alert"') == refused.text.count(message) == 1
     assert "Write a comment first." in refused.text
     assert "must not be blank" not in refused.text
     cast.smith.delete(f"/tickets/{ticket['id']}")
@@ -139,6 +141,7 @@ def test_a_reply_that_is_refused_is_kept(ada, cast, ticket):
         refused = ada.post(f"/tickets/{gone}/reply", body="The <second>.")
         assert refused.status_code == status
         assert "The &lt;second&gt;.</textarea>" in refused.text
+        assert refused.text.count(message) == 1
 
 
 def test_only_the_name_itself_is_a_mention(ada, cast, ticket):

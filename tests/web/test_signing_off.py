@@ -91,6 +91,7 @@ def test_sending_back_needs_a_comment_and_returns_it_to_where_it_was(ada, cast, 
     refused = decide(ada, "send_back", "  ")
     assert refused.status_code == 422
     assert "Say what is missing" in text_of(refused)
+    assert refused.text.count('<p class="problem" role="alert" tabindex="-1" autofocus>') == 1
     assert decide(ada, "send_back", "The shade is missing.").location == HERE
     ticket = ok(cast.ada.get("/tickets/OPEN-1"))
     assert ticket["state_id"] == states[2]
