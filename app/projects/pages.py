@@ -20,7 +20,15 @@ from app.projects.schemas import (
     StateCreate,
     StatePatch,
 )
-from app.web.forms import Form, create, load_form, remember_originals, submit, submit_edits
+from app.web.forms import (
+    Form,
+    above_form,
+    create,
+    load_form,
+    remember_originals,
+    submit,
+    submit_edits,
+)
 from app.web.guard import actor, write
 from app.web.render import go, is_htmx, page, partial, with_toast, with_undo
 
@@ -197,7 +205,7 @@ class PartSettings:
         form = load_form(self.patch, keep_empty=True)
         # A row has no room for messages, so they are shown above the list.
         form.shown = frozenset()
-        refusals = [*form.errors.values()]
+        refusals = [above_form(*problem) for problem in form.errors.items()]
         form.errors = {"": refusals[0]} if refusals else {}
 
         def stored(person: Actor) -> dict[str, Any]:

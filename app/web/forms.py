@@ -284,6 +284,11 @@ def explain(form: Form, error: DomainError) -> bool:
     return True
 
 
+def above_form(name: str, message: str) -> str:
+    """The message of a field with the field's label, for a page that shows it elsewhere."""
+    return sentence(re.sub(r"^This (field )?", f"{name} ", message))
+
+
 def sentence(message: str) -> str:
     """A message that begins with the label of its field instead of the field's name."""
     name, space, rest = message.partition(" ")

@@ -211,11 +211,14 @@ def test_a_row_that_is_refused_stays_open_with_what_was_written(ada, states, ord
     assert "A state named Done already exists." in refused.text
     assert 'value="Done"' in refused.text
     assert 'name="wip_limit" value="4"' in refused.text
-    for limit in ("0", "1000", "many"):
+    of_range = "A limit must be a number from 1 to 999."
+    for limit, said in (("0", of_range), ("1000", of_range), ("many", "Limit must be an integer.")):
         form = {"name": "To do", "category": "active", "wip_limit": limit}
         refused = ada.post(f"{STATES}/{states['To do']}", htmx=True, **form)
         assert refused.status_code == 422
         assert f'value="{limit}"' in refused.text
+        # The message stands above all rows.
+        assert f'role="alert">{said}' in refused.text
     assert order() == NAMES
 
 
