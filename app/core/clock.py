@@ -9,10 +9,11 @@ hosts must sort by time: a process measures how far that clock is ahead of its m
 each transaction that writes: no id that is made in one has an earlier time than its start.
 """
 
+import re
 import threading
 import time
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 
 MINUTE_MS = 60_000
@@ -78,6 +79,7 @@ def follow(moment: int, before: int, after: int) -> bool:
         return False
 
 
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -87,6 +89,14 @@ def iso(milliseconds: int) -> str:
     """``2026-11-20T19:23:58.123Z`` for a time in milliseconds."""
     moment = EPOCH + timedelta(milliseconds=milliseconds)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def is_day(value: str) -> bool:
+    """Whether the text is a date such as ``2026-11-20``, and no other form of ISO 8601."""
+    try:
+        return _DAY.fullmatch(value) is not None and bool(date.fromisoformat(value))
+    except ValueError:
+        return False
 
 
 def iso_or_none(milliseconds: int | None) -> str | None:

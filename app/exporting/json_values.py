@@ -1,10 +1,9 @@
 """What the JSON columns of an export must hold, so that no page or verb fails on them later."""
 
-import re
 from collections.abc import Callable, Mapping
-from datetime import date
 from typing import Any
 
+from app.core.clock import is_day
 from app.core.ids import UUID_PATTERN
 from app.exporting import messages
 from app.projects.models import StateCategory
@@ -16,7 +15,6 @@ Check = Callable[[str, Any], None]
 # The largest of both databases, and the last millisecond of the year 9999.
 MAX_INTEGER = (1 << 63) - 1
 MAX_MOMENT = 253_402_300_799_999
-_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
 def _of(kind: str, fits: Callable[[Any], bool]) -> Check:
@@ -83,16 +81,6 @@ def _anything(_place: str, _value: Any) -> None:
     """Fields that a later or an earlier release writes are kept as they are."""
 
 
-def _is_day(value: Any) -> bool:
-    if not isinstance(value, str) or not _DAY.fullmatch(value):
-        return False
-    try:
-        date.fromisoformat(value)
-    except ValueError:
-        return False
-    return True
-
-
 def _is_whole(value: Any) -> bool:
     return type(value) is int and 0 <= value <= MAX_INTEGER
 
@@ -109,7 +97,7 @@ _ID = _of(
 _WHOLE = _of(messages.A_COUNT, _is_whole)
 _NUMBER = _of(messages.A_NUMBER, _is_number)
 _MOMENT = _of(messages.MILLISECONDS, lambda value: _is_whole(value) and value <= MAX_MOMENT)
-_DAY_OR_NULL = _or_null(_of(messages.A_DAY, _is_day))
+_DAY_OR_NULL = _or_null(_of(messages.A_DAY, lambda value: isinstance(value, str) and is_day(value)))
 _IDS = _list(_ID)
 _NO_PROJECT = _of(messages.OF_A_PROJECT, lambda _: False)
 _STATES = _object(other=lambda name: _ID if UUID_PATTERN.fullmatch(name) else _NO_PROJECT)

@@ -6,13 +6,13 @@ belong to the verbs.
 
 import re
 from collections.abc import Iterable, Mapping
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
 from marshmallow import EXCLUDE, RAISE, Schema, ValidationError, fields
 
-from app.core.clock import EPOCH
+from app.core.clock import EPOCH, is_day
 from app.core.errors import Details, InvalidField, RequestInvalid
 from app.core.ids import as_uuid
 from app.core.messages import (
@@ -28,7 +28,6 @@ from app.core.messages import (
 from app.database.pagination import DEFAULT_LIMIT
 from app.rest import messages
 
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _INTEGER = re.compile(r"(-?)([0-9]+)")
 _MOMENT = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,9}))?"
@@ -127,12 +126,8 @@ class Day(_Messages, fields.Date):
     """A date such as ``2026-11-20``, loaded as text."""
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
-        try:
-            if not _DATE.fullmatch(_string(value)):
-                raise ValueError(value)
-            date.fromisoformat(value)
-        except ValueError as error:
-            raise _invalid(NOT_A_DATE, "invalid_value") from error
+        if not is_day(_string(value)):
+            raise _invalid(NOT_A_DATE, "invalid_value")
         return value
 
 
