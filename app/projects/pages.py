@@ -203,10 +203,6 @@ class PartSettings:
     def save(self, key: str, part_id: str) -> Response:
         project = project_of(key)
         form = load_form(self.patch, keep_empty=True)
-        # A row has no room for messages, so they are shown above the list.
-        form.shown = frozenset()
-        refusals = [above_form(*problem) for problem in form.errors.items()]
-        form.errors = {"": refusals[0]} if refusals else {}
 
         def stored(person: Actor) -> dict[str, Any]:
             locked = loaders.writable(person, project.id, lock=True)
@@ -216,6 +212,8 @@ class PartSettings:
             self.update(person, project.id, part_id, **edited)
 
         if not submit_edits(form, stored, work, {"category": str.capitalize}):
+            # A row has no room for messages, so they are shown above the list.
+            form.errors[""] = " ".join(above_form(*error) for error in form.errors.items())
             return self.show(project, row=EditedRow(part_id, form=form))
         if not is_htmx():
             return go(self.address(project))

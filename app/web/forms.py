@@ -286,7 +286,7 @@ def explain(form: Form, error: DomainError) -> bool:
 
 def above_form(name: str, message: str) -> str:
     """The message of a field with the field's label, for a page that shows it elsewhere."""
-    return sentence(re.sub(r"^This (field )?", f"{name} ", message))
+    return sentence(re.sub(r"^This (field )?", f"{name} ", message)) if name else message
 
 
 def sentence(message: str) -> str:

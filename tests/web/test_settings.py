@@ -1,5 +1,7 @@
 """The forms of a project's settings."""
 
+import re
+
 import pytest
 
 from app.projects import states as workflow
@@ -204,6 +206,13 @@ def test_a_row_is_text_until_it_is_edited(ada, cast, states, label):
     assert [one["name"] for one in found] == ["bug"]
 
 
+def _focused(shown: str) -> list[str]:
+    """The names of the fields that are marked as wrong and take the focus."""
+    tags = re.findall(r"<(?:input|select)[^>]*autofocus[^>]*>", shown)
+    assert all('aria-invalid="true"' in tag for tag in tags)
+    return re.findall(r' name="(\w+)"', "".join(tags))
+
+
 def test_a_row_that_is_refused_stays_open_with_what_was_written(ada, states, order):
     form = {"name": "Done", "category": "done", "wip_limit": "4"}
     refused = ada.post(f"{STATES}/{states['To do']}", htmx=True, **form)
@@ -211,6 +220,7 @@ def test_a_row_that_is_refused_stays_open_with_what_was_written(ada, states, ord
     assert "A state named Done already exists." in refused.text
     assert 'value="Done"' in refused.text
     assert 'name="wip_limit" value="4"' in refused.text
+    assert _focused(refused.text) == ["name"]
     of_range = "A limit must be a number from 1 to 999."
     for limit, said in (("0", of_range), ("1000", of_range), ("many", "Limit must be an integer.")):
         form = {"name": "To do", "category": "active", "wip_limit": limit}
@@ -219,6 +229,7 @@ def test_a_row_that_is_refused_stays_open_with_what_was_written(ada, states, ord
         assert f'value="{limit}"' in refused.text
         # The message stands above all rows.
         assert f'role="alert">{said}' in refused.text
+        assert _focused(refused.text) == ["wip_limit"]
     assert order() == NAMES
 
 
