@@ -46,10 +46,10 @@ def detect(content: bytes) -> Format:
             return Format.GITHUB if _GITHUB.search(start[:FIRST_BYTES]) else Format.JSONL
         is_github = isinstance(first, dict) and ("number" in first or "issue_url" in first)
         return Format.GITHUB if is_github else Format.JSONL
-    header, _, rest = start.partition(b"\n")
-    if table.named_delimiter(header.decode("latin-1")):
-        header = rest.lstrip().partition(b"\n")[0]
-    names = {name.strip(b' "\r') for name in re.split(rb"[,;\t]", header)}
+    header, *others = re.split(rb"[\r\n]\s*", start, maxsplit=2)
+    if others and table.named_delimiter(header.decode("latin-1")):
+        header = others[0]
+    names = {name.strip(b' "') for name in re.split(rb"[,;\t]", header)}
     is_jira = {jira.KEY.encode(), jira.SUMMARY.encode()} <= names
     return Format.JIRA if is_jira else Format.CSV
 

@@ -23,8 +23,8 @@ MAX_COLUMNS = 5_000
 # The first bytes of Excel's files.
 ZIP = b"PK\x03\x04"
 DELIMITERS = ",;\t|"
-# Excel writes and reads such a line before the header.
-_DELIMITER_LINE = re.compile(r'"?sep=([^\w\s"]|\t)"?\s*', re.IGNORECASE)
+# Excel writes and reads such a line before the header. Spreadsheets pad it to all columns.
+_DELIMITER_LINE = re.compile(r'"?sep=([^\w\s"]|\t)"?\1*\s*', re.IGNORECASE)
 
 # Columns that only Docket's own export has.
 OWN_ID, OWN_CATEGORY = "display_id", "state_category"
@@ -92,7 +92,7 @@ def _delimiter(text: str) -> str:
 
 
 def _first_line(text: str) -> str:
-    return text.lstrip().partition("\n")[0]
+    return re.split(r"[\r\n]", text.lstrip(), maxsplit=1)[0]
 
 
 def _rows(

@@ -67,6 +67,9 @@ def test_a_label_that_is_too_long_is_named(run, tickets):
         ("sep=\t\r\n", "\t"),
         # Not one of those that the header is searched for.
         ("\nsep=:\n", ":"),
+        # Padded by a spreadsheet.
+        ("sep=;;;\n", ";"),
+        ('"sep=,",,\n', ","),
     ],
 )
 def test_a_first_line_that_names_the_delimiter_is_not_the_header(run, tickets, first, delimiter):
@@ -80,6 +83,13 @@ def test_a_first_line_that_names_the_delimiter_is_not_the_header(run, tickets, f
 def test_jiras_file_is_recognized_after_a_line_that_names_the_delimiter(run, tickets):
     run("sep=;\r\nIssue key;Summary;Status Category\r\nA-1;One;Done\r\n")
     assert tickets()["One"]["state"]["category"] == "done"
+
+
+@cases("first", ["", "sep=;\r"])
+def test_lines_may_end_with_carriage_returns(run, tickets, first):
+    report = run(f"{first}Issue key;Status Category;Summary\rA-1;Done;One, two, three, four\r")
+    assert (report["notes"], set(tickets())) == ([], {"One, two, three, four"})
+    assert tickets()["One, two, three, four"]["state"]["category"] == "done"
 
 
 def test_a_column_may_be_named_like_such_a_line(run, tickets):
