@@ -30,8 +30,8 @@ function onKey(event) {
     // By default, Enter would click the form's first button, which is an option.
     event.preventDefault();
     form.requestSubmit();
-  } else if (field && event.key.length === 1 && event.key !== " " && event.target.closest("[data-options]")) {
-    // The typed character goes into the field.
+  } else if (field && event.key.length === 1 && event.key !== " " && event.target.closest("[data-options], [autofocus]")) {
+    // The typed character goes into the field, also from the message of a refusal, which has the focus.
     field.focus();
   }
 }

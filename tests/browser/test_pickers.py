@@ -54,6 +54,21 @@ def test_typing_narrows_the_options_and_enter_takes_the_first(ticket):
     expect(ticket.page.locator("#edit-state")).to_be_focused()
 
 
+def test_typing_narrows_the_options_after_a_refusal_too(ticket, seeded):
+    path = f"/projects/{seeded.ids['project']}/workflow-states"
+    state = seeded.call("POST", path, {"name": "Passing", "category": "active"})
+    ticket.page.reload()
+    ticket.press("s")
+    expect(ticket.page.locator(".picker .option[data-start]")).to_be_focused()
+    seeded.call("DELETE", f"{path}/{state['id']}")
+    ticket.page.keyboard.type("passing")
+    ticket.press("Enter")
+    expect(ticket.page.locator(".picker .problem")).to_be_focused()
+    ticket.page.keyboard.type("rev")
+    expect(ticket.page.locator("#narrow")).to_have_value("rev")
+    expect(ticket.page.locator(".picker .option:visible")).to_have_text(["In review"])
+
+
 def test_saved_stands_in_the_place_of_the_name(ticket):
     before = places(ticket.page)
     ticket.press("p")
