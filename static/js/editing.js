@@ -13,6 +13,14 @@ export function watchEditing() {
     event.stopPropagation();
     cancel.click();
   });
+  // htmx focuses what arrives with [autofocus], wherever the user has moved the focus meanwhile.
+  const before = new WeakMap();
+  document.addEventListener("htmx:beforeSend", ({ detail }) => before.set(detail.xhr, document.activeElement));
+  document.addEventListener("htmx:afterSwap", ({ detail, target }) => {
+    const { activeElement, body } = document;
+    const hasMoved = ![body, before.get(detail.xhr)].includes(activeElement) && !target.contains(activeElement);
+    if (hasMoved) for (const one of target.querySelectorAll("[autofocus]")) one.autofocus = false;
+  });
   document.addEventListener("htmx:afterSettle", ({ detail }) => {
     const place = document.getElementById(detail.target?.id);
     if (!place) return;

@@ -173,3 +173,20 @@ def test_a_pasted_text_that_fills_a_field_is_said_to(wide):
         expect(title).to_have_value("x" * held)
         expect(wide.page.locator(".toast")).to_have_count(int(is_full))
     expect(wide.toast()).to_contain_text("Only 200 characters fit here.")
+
+
+def test_a_refusal_that_comes_later_leaves_the_focus_where_it_is(ticket):
+    wide, _ = ticket
+    wide.page.click("#links summary")
+    wide.page.fill("#link-url", "nowhere")
+    with on_its_way(wide, "**/links") as left:
+        wide.press("Enter")
+        left()
+        wide.page.focus("#comment-body")
+        wide.page.keyboard.type("Meanwhile")
+    expect(wide.page.locator("#url-problem")).to_be_visible()
+    expect(wide.page.locator("#comment-body")).to_be_focused()
+    # Else it goes to what is wrong.
+    wide.page.focus("#link-title")
+    wide.press("Enter")
+    expect(wide.page.locator("#link-url")).to_be_focused()
