@@ -1,4 +1,7 @@
-"""What the JSON columns of an export must hold, so that no page or verb fails on them later."""
+"""What the columns of an export must hold, so that no page or verb fails on them later.
+
+These are the JSON columns, and texts that no constraint of the database limits.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -8,6 +11,7 @@ from app.core.ids import UUID_PATTERN
 from app.exporting import messages
 from app.projects.models import StateCategory
 from app.tickets.models import Priority, Reaction, RelationType, TicketType
+from app.webhooks.models import WebhookForm
 
 # Raises ValueError, which names the place of the value.
 Check = Callable[[str, Any], None]
@@ -223,16 +227,18 @@ CHECKS: dict[tuple[str, str], Check] = {
     ),
     ("receipt_answers", "answer"): _or_null(_ANSWER),
     ("ticket_templates", "label_ids"): _IDS,
+    ("tickets", "due_date"): _DAY_OR_NULL,
     ("tool_invocations", "arguments"): _object(),
     ("tool_invocations", "usage"): _or_null(_USAGE),
     ("users", "project_ids"): _or_null(_IDS),
     ("webhooks", "event_types"): _list(_TEXT),
+    ("webhooks", "form"): _word(WebhookForm),
     ("webhooks", "project_ids"): _IDS,
 }
 
 
 def check(table: str, row: Mapping[str, Any]) -> None:
-    """Check a row's JSON; raises ValueError, which names the field."""
+    """Check a row's values; raises ValueError, which names the field."""
     for name, value in row.items():
         of_column = CHECKS.get((table, name))
         if of_column is not None:

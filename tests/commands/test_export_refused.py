@@ -25,7 +25,7 @@ VALUES = {
         "created_at": [1_700_000_000_000, "yesterday", "2026-11-20T19:23:58", None, ""],
     },
     "labels": {"color": [7, None], "project_id": ["OPEN", 1]},
-    "webhooks": {"sealed_secret": ["!", 5, None], "event_types": ["*", None, {}]},
+    "webhooks": {"sealed_secret": ["!", 5, None], "event_types": ["*", None, {}], "form": ["fax"]},
     "audit_events": {"payload": [5, "x", [], None]},
 }
 

@@ -36,7 +36,8 @@ def test_every_json_column_is_checked():
         for column in table.columns
         if isinstance(column.type, JSON)
     }
-    assert columns == json_values.CHECKS.keys() | {("audit_events", "payload")}
+    texts = {("tickets", "due_date"), ("webhooks", "form")}
+    assert columns | texts == json_values.CHECKS.keys() | {("audit_events", "payload")}
 
 
 def test_fields_that_are_needed_are_those_of_the_event_types():
@@ -72,6 +73,8 @@ def test_fields_that_are_needed_are_those_of_the_event_types():
             "on_merge.OPS must be named by the UUID of a project",
         ),
         ("code_changes", "ticket_ids", "x", "ticket_ids must be an array"),
+        ("tickets", "due_date", "soon", "due_date must be a day such as 2026-11-20"),
+        ("webhooks", "form", "fax", "form must be one of json, slack, "),
         ("tool_invocations", "usage", {"input_tokens": 1}, "it has no usage.output_tokens"),
         ("receipt_answers", "answer", {"ticket": "x"}, "answer.ticket must be an integer"),
     ],
