@@ -3,7 +3,7 @@
 import os
 import shutil
 import sqlite3
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 
 import pytest
 
@@ -86,14 +86,31 @@ def test_a_restore_waits_for_a_program_that_reads_the_database(used, tmp_path):
 
 
 @pytest.mark.slow
+def test_a_program_that_begins_to_read_during_a_copy_is_noticed(cluster, used, monkeypatch):
+    instance, _ = used
+    url = cluster.create_database(unused_name())
+    path, copy = instance / "docket.db", copies._copy
+    with ExitStack() as program, monkeypatch.context() as patched:
+
+        def copied(source, *others):
+            program.enter_context(read_since(path, "CREATE TABLE anything (id)"))
+            copy(source, *others)
+
+        patched.setattr(copies, "_copy", copied)
+        said = command(instance, "copy-to", TARGET_DATABASE_URL=url, code=1)
+    assert said.endswith(f"Error: {reads(path)}\n")
+    assert path.exists()
+
+
+@pytest.mark.slow
 def test_a_moved_file_has_what_the_wal_had(cluster, used):
     instance, _ = used
     url = cluster.create_database(unused_name())
     path = instance / "docket.db"
     with read_since(path, "UPDATE projects SET description = 'In the WAL'"):
         said = command(instance, "copy-to", TARGET_DATABASE_URL=url, code=1)
-    assert said.endswith(f"Error: {reads(path)}\n")
-    assert path.exists()
+    # Nothing was copied yet.
+    assert said == f"Error: {reads(path)}\n"
     command(instance, "copy-to", TARGET_DATABASE_URL=url)
     # Without its WAL.
     moved = shutil.copy(instance / "docket.db.moved", instance / "alone.db")

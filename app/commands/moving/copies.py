@@ -247,7 +247,8 @@ def copy_to(url: str) -> None:
     interrupted.
     """
     settings = current_settings()
-    if not settings.is_sqlite:
+    path = settings.database_path
+    if path is None:
         raise click.ClickException(messages.IS_POSTGRESQL)
     target_url = database_url({"DATABASE_URL": url}, "DATABASE_URL", Path())
     if not target_url.startswith("postgresql"):
@@ -256,6 +257,8 @@ def copy_to(url: str) -> None:
     target = create(replace(settings, database_url=target_url))
     try:
         with server_stopped(settings):
+            # Refuse before a long copy, not only when the file is renamed.
+            _checkpoint_wal(path)
             with reading():
                 source = db.session.connection()
                 total = sum(count(source, table) for table in tables())
@@ -267,7 +270,7 @@ def copy_to(url: str) -> None:
                 with click.progressbar(length=documents, label=messages.INDEXING) as bar:
                     for step in reindexing.reindex():
                         bar.update(step)
-            moved = _set_aside(settings)
+            moved = _set_aside(path)
     except DBAPIError as error:
         first_line = str(error.orig).partition("\n")[0]
         raise click.ClickException(messages.nothing_copied(first_line)) from error
@@ -275,13 +278,11 @@ def copy_to(url: str) -> None:
         with target.app_context():
             db.engine.dispose()
     click.echo(messages.copied(counted(total, "rows"), counted(documents, "documents")))
-    click.echo(messages.file_moved(moved, settings.database_path))
+    click.echo(messages.file_moved(moved, path))
 
 
-def _set_aside(settings: Settings) -> Path:
+def _set_aside(path: Path) -> Path:
     """Rename the SQLite file, so that no server uses it again; returns its new path."""
-    path = settings.database_path
-    assert path is not None  # noqa: S101 - for the type checker: only SQLite is copied
     db.engine.dispose()
     # Only the main file is renamed.
     _checkpoint_wal(path)
