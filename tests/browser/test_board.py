@@ -154,7 +154,7 @@ def test_a_dropped_card_lands_where_it_will_stand(wide, seeded):
     urgent = seeded.ticket("Sorted urgent", priority="urgent", state_id=seeded.ids["In review"])
     low = seeded.ticket("Sorted low", priority="low", state_id=seeded.ids["In review"])
     middle = seeded.ticket("Sorted middle", state_id=seeded.ids["Backlog"])
-    wide.go("/projects/DEMO/board")
+    wide.go("/projects/DEMO/board?sort=priority")
     drag(wide, middle, "In review")
     expect(wide.card_in("In review", "Sorted middle")).to_be_visible()
 
