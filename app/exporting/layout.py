@@ -41,7 +41,7 @@ from app.core.ids import UUID_PATTERN
 from app.database.columns import Id
 from app.database.idempotency import IdempotencyRecord
 from app.database.session import db
-from app.exporting import json_values, messages
+from app.exporting import column_values, messages
 from app.exporting.copying import tables
 from app.files.copying import copy_contents
 from app.files.models import FileContent
@@ -213,7 +213,7 @@ def row_of(table: Table, line: bytes) -> dict[str, Any]:
     if unknown:
         raise ValueError(messages.unknown_field(min(unknown)))
     row = {column.name: _decoded(column, values) for column in table.columns}
-    json_values.check(table.name, row)
+    column_values.check(table.name, row)
     return row
 
 
@@ -243,7 +243,7 @@ def _checked(column: Column[Any], value: Any) -> Any:
         if not UUID_PATTERN.fullmatch(value):
             raise ValueError(value)
     elif type(value) is not column.type.python_type or (
-        isinstance(value, int) and abs(value) > json_values.MAX_INTEGER
+        isinstance(value, int) and abs(value) > column_values.MAX_INTEGER
     ):
         raise TypeError(value)
     return value

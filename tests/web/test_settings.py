@@ -209,7 +209,7 @@ def test_a_row_is_text_until_it_is_edited(ada, cast, states, label):
 def _focused(shown: str) -> list[str]:
     """The names of the fields that are marked as wrong and take the focus."""
     tags = re.findall(r"<(?:input|select)[^>]*autofocus[^>]*>", shown)
-    assert all('aria-invalid="true"' in tag for tag in tags)
+    assert all('aria-invalid="true" aria-describedby="row-problem"' in tag for tag in tags)
     return re.findall(r' name="(\w+)"', "".join(tags))
 
 
@@ -228,7 +228,7 @@ def test_a_row_that_is_refused_stays_open_with_what_was_written(ada, states, ord
         assert refused.status_code == 422
         assert f'value="{limit}"' in refused.text
         # The message stands above all rows.
-        assert f'role="alert">{said}' in refused.text
+        assert f'role="alert" id="row-problem">{said}' in refused.text
         assert _focused(refused.text) == ["wip_limit"]
     assert order() == NAMES
 

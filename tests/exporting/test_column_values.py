@@ -5,7 +5,7 @@ from sqlalchemy import JSON
 
 from app.audit.event_types import EVENTS
 from app.core import ids
-from app.exporting import json_values, layout
+from app.exporting import column_values, layout
 from tests.support.cases import cases
 
 AN_ID = ids.new_id()
@@ -15,7 +15,7 @@ EVENT = {"receipt": None, "event_type": "ticket.updated", "payload": {"changes":
 def problem(table, **row):
     """What is said of a row; empty if it is fine."""
     try:
-        json_values.check(table, row)
+        column_values.check(table, row)
     except ValueError as error:
         return str(error)
     return ""
@@ -37,11 +37,11 @@ def test_every_json_column_is_checked():
         if isinstance(column.type, JSON)
     }
     texts = {("tickets", "due_date"), ("webhooks", "form")}
-    assert columns | texts == json_values.CHECKS.keys() | {("audit_events", "payload")}
+    assert columns | texts == column_values.CHECKS.keys() | {("audit_events", "payload")}
 
 
 def test_fields_that_are_needed_are_those_of_the_event_types():
-    for event_type, names in json_values.NEEDED.items():
+    for event_type, names in column_values.NEEDED.items():
         assert set(names.split()) <= set(EVENTS[event_type].payload), event_type
 
 
