@@ -6,8 +6,8 @@ Pure rules; ``provider.py`` has the keys.
 from collections.abc import Mapping
 from typing import Any
 
-from joserfc import jwt
-from joserfc.errors import InvalidKeyIdError, JoseError, UnsupportedAlgorithmError
+from joserfc import errors, jwt
+from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 from joserfc.jws import JWSRegistry
 
@@ -28,7 +28,7 @@ class _Algorithms(JWSRegistry):
 
     def get_alg(self, name: str) -> Any:
         if name not in ALGORITHMS:
-            raise UnsupportedAlgorithmError(f"{name} is not allowed")
+            raise errors.UnsupportedAlgorithmError(f"{name} is not allowed")
         return self.algorithms[name]
 
 
@@ -73,8 +73,11 @@ def verified(token: str, keys: KeySet) -> Claims:
         raise TokenRefused("too_long")
     try:
         found = jwt.decode(token, keys, registry=_REGISTRY)
-    except InvalidKeyIdError as error:
+    except errors.InvalidKeyIdError as error:
         raise UnknownKey("unknown_key") from error
+    except errors.BadSignatureError as error:
+        # A new key need not have a new id, or any.
+        raise UnknownKey("signature") from error
     except (JoseError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise TokenRefused("signature") from error
     return found.claims

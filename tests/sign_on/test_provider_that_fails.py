@@ -91,9 +91,10 @@ class TestProviderThatFails:
         assert provider.asked.count("/jwks") == 1
         assert provider.asked.count("/.well-known/openid-configuration") == 1
 
-    def test_new_keys_are_read_at_most_once_a_minute(self, app, provider, linked, monkeypatch):
+    @pytest.mark.parametrize("kid", ["new", "rsa"])
+    def test_new_keys_are_read_at_most_once_a_minute(self, app, provider, linked, monkeypatch, kid):
         assert log_in(app.test_client(), provider).status_code == 303
-        new = type(KEYS["RS256"]).generate_key(2048, {"kid": "new"})
+        new = type(KEYS["RS256"]).generate_key(2048, {"kid": kid})
         provider.keys = [new]
         asked = begin(browser := app.test_client())
         token = provider.signed(provider.claims(asked["nonce"]), key=new)
