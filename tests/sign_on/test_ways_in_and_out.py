@@ -293,6 +293,10 @@ class TestLogoutByTheProvider:
         assert self.send(client, token).status_code == 200
         assert [is_logged_in(browser) for browser in two] == [True, False]
 
+    def test_its_token_may_have_no_end(self, provider, two, client):
+        assert self.send(client, provider.logout_token(exp=None)).status_code == 200
+        assert [is_logged_in(browser) for browser in two] == [False, False]
+
     def test_of_somebody_unknown_it_ends_nothing(self, provider, two, client):
         assert self.send(client, provider.logout_token(sub="another")).status_code == 200
         assert [is_logged_in(browser) for browser in two] == [True, True]
