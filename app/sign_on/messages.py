@@ -26,8 +26,11 @@ ONLY_WAY_TO_LOG_IN = "This is your only way to log in."
 
 # Why the provider cannot be used
 FAILED_JUST_NOW = "it failed just now"
-OTHER_ISSUER = "its metadata names another issuer"
 NO_USABLE_KEYS = "it publishes no usable keys"
+
+
+def other_issuer(found: object) -> str:
+    return f"its metadata names another issuer: {found!r:.200}"
 
 
 def no_address(name: str) -> str:
@@ -38,15 +41,17 @@ def not_https(name: str) -> str:
     return f"{name} is neither https nor on this machine"
 
 
-def no_answer(kind: str) -> str:
-    return f"no response: {kind}"
+def no_answer(address: str, kind: str) -> str:
+    return f"no response from {address}: {kind}"
 
 
-def status(status: int) -> str:
-    return f"status {status}"
+def status(address: str, status: int, error: str) -> str:
+    return f"status {status} from {address}" + (f": {error}" if error else "")
 
 
-ANSWER_NOT_JSON = "the response is not JSON"
-ANSWER_NOT_AN_OBJECT = "the response is not a JSON object"
+def answer_not_json(address: str) -> str:
+    return f"the response from {address} is not a JSON object"
+
+
 ANSWER_TOO_LONG = "the response is too long"
 ANSWER_TOO_SLOW = "the response took too long"

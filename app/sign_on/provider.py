@@ -84,7 +84,7 @@ class Provider:
         place = f"{self.issuer.rstrip('/')}/.well-known/openid-configuration"
         found = get_json(place, self._user_agent)
         if found.get("issuer") != self.issuer:
-            raise ProviderFailure(messages.OTHER_ISSUER)
+            raise ProviderFailure(messages.other_issuer(found.get("issuer")))
         methods = found.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
         return Metadata(
             authorization_endpoint=checked_address(

@@ -21,6 +21,7 @@ READ_SECONDS = 5.0
 TOTAL_SECONDS = 10.0
 MAX_RESPONSE_BYTES = 256 * 1024
 MAX_URL_LENGTH = 500
+MAX_ERROR_LENGTH = 100
 
 
 class ProviderFailure(Exception):
@@ -87,15 +88,17 @@ def _json(method: str, address: str, user_agent: str, **options: Any) -> dict[st
             content = _read(answer, ends_at)
             status = answer.status_code
     except (requests.RequestException, HTTPError, OSError, ValueError) as error:
-        raise ProviderFailure(messages.no_answer(type(error).__name__)) from error
-    if status != 200:
-        raise ProviderFailure(messages.status(status), status)
+        raise ProviderFailure(messages.no_answer(address, type(error).__name__)) from error
     try:
         found = orjson.loads(content)
     except orjson.JSONDecodeError:
-        raise ProviderFailure(messages.ANSWER_NOT_JSON) from None
+        found = None
+    if status != 200:
+        said = found.get("error") if isinstance(found, dict) else None
+        code = said[:MAX_ERROR_LENGTH] if isinstance(said, str) and said.isprintable() else ""
+        raise ProviderFailure(messages.status(address, status, code), status)
     if not isinstance(found, dict):
-        raise ProviderFailure(messages.ANSWER_NOT_AN_OBJECT)
+        raise ProviderFailure(messages.answer_not_json(address))
     return found
 
 

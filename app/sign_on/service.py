@@ -5,6 +5,7 @@ the person whose confirmed email address it proves, or to a new person if the se
 """
 
 import hmac
+import logging
 from dataclasses import dataclass
 from functools import partial
 
@@ -27,9 +28,10 @@ from app.database.session import run_write, session
 from app.sign_on import flow, identities, logout, messages, tokens
 from app.sign_on.flow import Candidate, SignOnFlow
 from app.sign_on.provider import Provider, provider_of
-from app.sign_on.requests import ProviderFailure
+from app.sign_on.requests import MAX_ERROR_LENGTH, ProviderFailure
 from app.sign_on.tokens import Claims, TokenRefused
 
+log = logging.getLogger(__name__)
 CALLBACK = "/login/oidc/callback"
 MESSAGES = {
     "begin": messages.NOT_STARTED_HERE,
@@ -109,6 +111,7 @@ def _begin(begun: SignOnFlow, settings: Settings) -> LoginRedirect:
             challenge=begun.challenge,
         )
     except ProviderFailure as error:
+        _log("provider", error)
         raise SignOnRefused("provider", "provider") from error
     return LoginRedirect(address, begun.state, flow.sealed(begun))
 
@@ -163,6 +166,7 @@ def _person(begun: SignOnFlow, callback: CallbackParams, settings: Settings) -> 
     try:
         _check_issuer(provider, callback)
         if callback.error or not callback.code:
+            _log("denied", callback.error[:MAX_ERROR_LENGTH])
             raise SignOnRefused("denied", "denied")
         claims = provider.redeem(
             callback.code,
@@ -172,8 +176,10 @@ def _person(begun: SignOnFlow, callback: CallbackParams, settings: Settings) -> 
             now=now_ms() // 1000,
         )
     except ProviderFailure as error:
+        _log("provider", error)
         raise SignOnRefused("provider", "provider") from error
     except TokenRefused as error:
+        _log(f"token_{error}", error.__cause__ or error)
         raise SignOnRefused(f"token_{error}", "denied") from error
     email = _confirmed_email(claims)
     domains = tuple(filter(None, settings.oidc_allowed_domains.split(",")))
@@ -192,6 +198,11 @@ def _person(begun: SignOnFlow, callback: CallbackParams, settings: Settings) -> 
         name=(shown or email or str(claims["sub"]))[: text.NAME_LENGTH],
         wished_username=wished if isinstance(wished, str) else email or "",
     )
+
+
+def _log(reason: str, cause: BaseException | str) -> None:
+    """Log what neither the page nor the audit log says."""
+    log.warning("single sign-on failed", extra={"reason": reason, "cause": str(cause)})
 
 
 def _check_issuer(provider: Provider, callback: CallbackParams) -> None:

@@ -114,5 +114,8 @@ def test_the_doctor_says_whether_the_provider_answers(app, provider):
     forget()
     provider.metadata["issuer"] = "https://other.example"
     (found,) = _sign_on(settings)
-    assert (found.mark, "another issuer" in found.message) == ("FAIL", True)
+    assert (found.mark, "another issuer: 'https://other.example'" in found.message) == (
+        "FAIL",
+        True,
+    )
     assert list(_sign_on(replace(settings, oidc_issuer=""))) == []

@@ -1,0 +1,60 @@
+"""What providers do in different ways, and what the log says where they fail."""
+
+import pytest
+
+from app.sign_on.provider import forget
+from tests.sign_on.conftest import begin, finish, log_in
+from tests.sign_on.provider import with_public_key_as_secret
+
+
+@pytest.mark.one_database
+class TestLog:
+    """It says what the page leaves out."""
+
+    @pytest.fixture
+    def causes(self, caplog):
+        return lambda: [(one.levelname, one.reason, one.cause) for one in caplog.records]
+
+    @pytest.mark.parametrize(
+        ("path", "response", "reason", "said"),
+        [
+            ("/token", ({"error": "invalid_client"}, 401), "token_code", ": invalid_client"),
+            ("/token", ({"error": ["x"]}, 500), "provider", ""),
+            ("/token", (b"<html>", 502), "provider", ""),
+            ("/userinfo", ({}, 403), "provider", ""),
+        ],
+    )
+    def test_it_names_the_address_and_the_error(
+        self, provider, linked, client, causes, path, response, reason, said
+    ):
+        provider.instead[path] = lambda handler: handler.say(*response)
+        assert log_in(client, provider, email=None).status_code == 422
+        cause = f"status {response[1]} from {provider.issuer}{path}{said}"
+        assert causes() == [("WARNING", reason, cause)]
+
+    def test_it_says_what_was_no_json(self, provider, linked, client, causes):
+        provider.instead["/userinfo"] = lambda handler: handler.say(b"eyJhbGciOiJSUzI1NiJ9.e30.")
+        assert log_in(client, provider, email=None).status_code == 422
+        cause = f"the response from {provider.issuer}/userinfo is not a JSON object"
+        assert causes() == [("WARNING", "provider", cause)]
+
+    def test_it_says_what_is_wrong_with_a_token(self, provider, linked, client, causes):
+        assert log_in(client, provider, iat=1).status_code == 422
+        asked = begin(client)
+        token = with_public_key_as_secret(provider.signed(provider.claims(asked["nonce"])))
+        assert finish(client, asked, provider, provider.grant(asked, token)).status_code == 422
+        (first, (_, reason, cause)) = causes()
+        assert first == ("WARNING", "token_iat", "iat")
+        assert (reason, "HS256 is not allowed" in cause) == ("token_signature", True)
+
+    def test_it_says_why_no_login_began(self, provider, client, causes):
+        provider.metadata["issuer"] = "https://other.example"
+        forget()
+        assert client.get("/login/oidc").status_code == 422
+        cause = "its metadata names another issuer: 'https://other.example'"
+        assert causes() == [("WARNING", "provider", cause)]
+
+    def test_it_has_the_error_of_the_provider(self, provider, client, causes):
+        asked = begin(client)
+        assert finish(client, asked, provider, None, error="invalid_scope").status_code == 422
+        assert causes() == [("WARNING", "denied", "invalid_scope")]
