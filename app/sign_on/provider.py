@@ -13,7 +13,7 @@ from app.config import Settings
 from app.core.lanes import Lane, require
 from app.sign_on import messages, tokens
 from app.sign_on.requests import ProviderFailure, checked_address, get_json, post_form
-from app.sign_on.tokens import Claims, TokenRefused, UnknownKey
+from app.sign_on.tokens import Claims, ClientRefused, TokenRefused, UnknownKey
 
 CACHED_SECONDS = 3600.0
 # After an unknown key, the keys are read again, at most this often.
@@ -22,6 +22,8 @@ REREAD_SECONDS = 60.0
 FAILED_SECONDS = 2.0
 SCOPE = "openid email profile"
 MAX_TOKEN_LENGTH = 16_384
+# What providers say about wrong credentials of a client.
+CLIENT_ERRORS = ("invalid_client", "unauthorized_client")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,8 @@ class Metadata:
     jwks_uri: str
     userinfo_endpoint: str | None
     names_itself: bool
+    # How the provider lets a client authenticate.
+    by_basic: bool
     by_form: bool
 
 
@@ -98,7 +102,8 @@ class Provider:
                 else None
             ),
             names_itself=found.get("authorization_response_iss_parameter_supported") is True,
-            by_form=isinstance(methods, list) and "client_secret_basic" not in methods,
+            by_basic=not isinstance(methods, list) or "client_secret_basic" in methods,
+            by_form=isinstance(methods, list) and "client_secret_post" in methods,
         )
 
     def _read_keys(self, metadata: Metadata) -> KeySet:
@@ -163,18 +168,7 @@ class Provider:
             "redirect_uri": callback,
             "code_verifier": verifier,
         }
-        auth = None
-        if metadata.by_form:
-            form |= {"client_id": self.client_id, "client_secret": self._secret}
-        else:
-            # RFC 6749, 2.3.1: URL-encode both first.
-            auth = HTTPBasicAuth(quote(self.client_id, safe=""), quote(self._secret, safe=""))
-        try:
-            answer = post_form(metadata.token_endpoint, self._user_agent, form, auth)
-        except ProviderFailure as error:
-            if error.status in (400, 401):
-                raise TokenRefused("code") from error
-            raise
+        answer = self._token_response(metadata, form)
         token = answer.get("id_token")
         if not isinstance(token, str):
             raise TokenRefused("no_id_token")
@@ -189,6 +183,32 @@ class Provider:
         if more.get("sub") != claims["sub"]:
             raise TokenRefused("userinfo")
         return {**more, **claims}
+
+    def _token_response(self, metadata: Metadata, form: dict[str, str]) -> dict[str, Any]:
+        """The response of the token endpoint; raises TokenRefused, ProviderFailure."""
+        if metadata.by_basic:
+            # RFC 6749, 2.3.1: URL-encode both first.
+            auth = HTTPBasicAuth(quote(self.client_id, safe=""), quote(self._secret, safe=""))
+            try:
+                return self._redeemed(metadata.token_endpoint, form, auth)
+            except ClientRefused:
+                # Some providers do not decode them, or know this client by the form alone.
+                if not metadata.by_form:
+                    raise
+        credentials = {"client_id": self.client_id, "client_secret": self._secret}
+        return self._redeemed(metadata.token_endpoint, form | credentials, None)
+
+    def _redeemed(
+        self, endpoint: str, form: dict[str, str], auth: HTTPBasicAuth | None
+    ) -> dict[str, Any]:
+        try:
+            return post_form(endpoint, self._user_agent, form, auth)
+        except ProviderFailure as error:
+            if error.status == 401 or error.error in CLIENT_ERRORS:
+                raise ClientRefused("code") from error
+            if error.status in (400, 403):
+                raise TokenRefused("code") from error
+            raise
 
     def logout_claims(self, token: str, now: int) -> Claims:
         """The claims of a logout token; raises TokenRefused, ProviderFailure."""

@@ -25,11 +25,15 @@ MAX_ERROR_LENGTH = 100
 
 
 class ProviderFailure(Exception):
-    """The provider is unreachable, or its response is invalid."""
+    """The provider is unreachable, or its response is invalid.
 
-    def __init__(self, message: str, status: int | None = None) -> None:
+    ``error`` is the code in the response, such as ``invalid_client`` (RFC 6749, 5.2).
+    """
+
+    def __init__(self, message: str, status: int | None = None, error: str = "") -> None:
         super().__init__(message)
         self.status = status
+        self.error = error
 
 
 def checked_address(value: object, name: str) -> str:
@@ -96,7 +100,7 @@ def _json(method: str, address: str, user_agent: str, **options: Any) -> dict[st
     if status != 200:
         said = found.get("error") if isinstance(found, dict) else None
         code = said[:MAX_ERROR_LENGTH] if isinstance(said, str) and said.isprintable() else ""
-        raise ProviderFailure(messages.status(address, status, code), status)
+        raise ProviderFailure(messages.status(address, status, code), status, code)
     if not isinstance(found, dict):
         raise ProviderFailure(messages.answer_not_json(address))
     return found

@@ -29,7 +29,7 @@ from app.sign_on import flow, identities, logout, messages, tokens
 from app.sign_on.flow import Candidate, SignOnFlow
 from app.sign_on.provider import Provider, provider_of
 from app.sign_on.requests import MAX_ERROR_LENGTH, ProviderFailure
-from app.sign_on.tokens import Claims, TokenRefused
+from app.sign_on.tokens import Claims, ClientRefused, TokenRefused
 
 log = logging.getLogger(__name__)
 CALLBACK = "/login/oidc/callback"
@@ -142,8 +142,8 @@ def finish(
             ), begun.target
         opened = run_write(partial(_log_in, actor, begun, person, attempt, peer, settings))
     except SignOnRefused as refusal:
-        if refusal.reason == "provider":
-            # The provider failed, so the attempt does not count for the address.
+        if isinstance(refusal.__cause__, ProviderFailure | ClientRefused):
+            # The provider or a setting is wrong, so the attempt does not count for the address.
             run_write(lambda: throttle.refund(attempt))
         record_separately(
             ANONYMOUS, "auth.oidc.failure", Target("user", refusal.user_id), reason=refusal.reason

@@ -40,6 +40,10 @@ class TokenRefused(Exception):
     """A token that must not be accepted; the message is for the audit log."""
 
 
+class ClientRefused(TokenRefused):
+    """The provider does not accept the credentials of this installation."""
+
+
 class UnknownKey(TokenRefused):
     """No published key signed it; the provider may have new ones."""
 

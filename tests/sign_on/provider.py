@@ -47,6 +47,7 @@ class Provider:
         self.grants = {}
         self.codes = itertools.count()
         self.userinfo = {}
+        self.takes_basic = True
         self.asked = []
         self.forms = []
         threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
@@ -142,6 +143,8 @@ def _handler(provider):
             provider.forms.append((dict(self.headers), form))
             if self.path in provider.instead:
                 return provider.instead[self.path](self)
+            if not provider.takes_basic and "Authorization" in self.headers:
+                return self.say({"error": "invalid_client"}, 401)
             grant = provider.grants.pop(form.get("code"), None)
             if grant is None or grant["challenge"] != _challenge(form["code_verifier"]):
                 return self.say({"error": "invalid_grant"}, 400)

@@ -2,9 +2,43 @@
 
 import pytest
 
+from app.accounts.throttle import LIMIT
 from app.sign_on.provider import forget
-from tests.sign_on.conftest import begin, finish, log_in
-from tests.sign_on.provider import with_public_key_as_secret
+from tests.sign_on.conftest import begin, finish, log_in, reasons
+from tests.sign_on.provider import CLIENT, SECRET, with_public_key_as_secret
+
+BOTH = ["client_secret_basic", "client_secret_post"]
+
+
+class TestCredentials:
+    """They are URL-encoded in the header (RFC 6749, 2.3.1), which not all providers decode."""
+
+    @pytest.fixture(autouse=True)
+    def _refuses_the_header(self, provider):
+        provider.takes_basic = False
+
+    @pytest.mark.one_database
+    def test_they_are_sent_in_the_form_if_the_header_is_refused(self, provider, linked, client):
+        provider.metadata["token_endpoint_auth_methods_supported"] = BOTH
+        assert log_in(client, provider).status_code == 303
+        _, (headers, form) = provider.forms
+        assert "Authorization" not in headers
+        assert (form["client_id"], form["client_secret"]) == (CLIENT, SECRET)
+
+    @pytest.mark.parametrize("methods", [["client_secret_basic"], None])
+    @pytest.mark.one_database
+    def test_they_are_not_where_the_provider_takes_no_form(self, provider, linked, client, methods):
+        if methods:
+            provider.metadata["token_endpoint_auth_methods_supported"] = methods
+        assert log_in(client, provider).status_code == 422
+        assert len(provider.forms) == 1
+
+    def test_wrong_ones_count_for_nobody(self, app, provider, linked, client):
+        for _ in range(LIMIT + 1):
+            assert log_in(client, provider).status_code == 422
+        assert reasons(app) == ["token_code"] * (LIMIT + 1)
+        provider.takes_basic = True
+        assert log_in(client, provider).status_code == 303
 
 
 @pytest.mark.one_database
@@ -19,6 +53,13 @@ class TestLog:
         ("path", "response", "reason", "said"),
         [
             ("/token", ({"error": "invalid_client"}, 401), "token_code", ": invalid_client"),
+            (
+                "/token",
+                ({"error": "unauthorized_client"}, 403),
+                "token_code",
+                ": unauthorized_client",
+            ),
+            ("/token", ({"error": "invalid_code"}, 403), "token_code", ": invalid_code"),
             ("/token", ({"error": ["x"]}, 500), "provider", ""),
             ("/token", (b"<html>", 502), "provider", ""),
             ("/userinfo", ({}, 403), "provider", ""),
