@@ -22,6 +22,8 @@ REREAD_SECONDS = 60.0
 FAILED_SECONDS = 2.0
 SCOPE = "openid email profile"
 MAX_TOKEN_LENGTH = 16_384
+# The claims that say whether an email address is confirmed; the second is Entra's.
+CONFIRMATIONS = ("email_verified", "xms_edov")
 # What providers say about wrong credentials of a client.
 CLIENT_ERRORS = ("invalid_client", "unauthorized_client")
 
@@ -159,7 +161,8 @@ class Provider:
     def redeem(self, code: str, *, verifier: str, callback: str, nonce: str, now: int) -> Claims:
         """The claims of the person with this code; raises TokenRefused, ProviderFailure.
 
-        The claims of the userinfo endpoint are added if the ID token has no email address.
+        Those of the userinfo endpoint are added if the ID token does not say whether the provider
+        confirmed an email address.
         """
         metadata = self.metadata()
         form = {
@@ -177,12 +180,21 @@ class Provider:
             claims, issuer=self.issuer, client_id=self.client_id, nonce=nonce, now=now
         )
         access = answer.get("access_token")
-        if "email" in claims or metadata.userinfo_endpoint is None or not _is_token(access):
+        is_complete = "email" in claims and any(name in claims for name in CONFIRMATIONS)
+        if is_complete or metadata.userinfo_endpoint is None or not _is_token(access):
             return claims
-        more = get_json(metadata.userinfo_endpoint, self._user_agent, token=str(access))
-        if more.get("sub") != claims["sub"]:
-            raise TokenRefused("userinfo")
-        return {**more, **claims}
+        try:
+            more = get_json(metadata.userinfo_endpoint, self._user_agent, token=str(access))
+            if more.get("sub") != claims["sub"]:
+                raise TokenRefused("userinfo")
+        except (ProviderFailure, TokenRefused):
+            # Whoever is known needs no confirmed address.
+            if "email" in claims:
+                return claims
+            raise
+        # A confirmation is about the address beside it.
+        of_email = ("email", *CONFIRMATIONS)
+        return {**more, **{name: one for name, one in claims.items() if name not in of_email}}
 
     def _token_response(self, metadata: Metadata, form: dict[str, str]) -> dict[str, Any]:
         """The response of the token endpoint; raises TokenRefused, ProviderFailure."""

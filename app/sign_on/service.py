@@ -27,7 +27,7 @@ from app.database.locks import Lock, acquire
 from app.database.session import run_write, session
 from app.sign_on import flow, identities, logout, messages, tokens
 from app.sign_on.flow import Candidate, SignOnFlow
-from app.sign_on.provider import Provider, provider_of
+from app.sign_on.provider import CONFIRMATIONS, Provider, provider_of
 from app.sign_on.requests import MAX_ERROR_LENGTH, ProviderFailure
 from app.sign_on.tokens import Claims, ClientRefused, TokenRefused
 
@@ -213,11 +213,9 @@ def _check_issuer(provider: Provider, callback: CallbackParams) -> None:
 
 
 def _confirmed_email(claims: Claims) -> str | None:
-    """The email address that the provider confirmed; Entra uses the claim ``xms_edov``."""
+    """The email address that the provider confirmed."""
     address = claims.get("email")
-    is_confirmed = tokens.is_true(claims.get("email_verified")) or tokens.is_true(
-        claims.get("xms_edov")
-    )
+    is_confirmed = any(tokens.is_true(claims.get(name)) for name in CONFIRMATIONS)
     if not is_confirmed or not isinstance(address, str):
         return None
     try:

@@ -8,6 +8,7 @@ from tests.sign_on.conftest import begin, finish, log_in, reasons
 from tests.sign_on.provider import CLIENT, SECRET, with_public_key_as_secret
 
 BOTH = ["client_secret_basic", "client_secret_post"]
+CONFIRMED = {"sub": "subject-1", "email": "ada@example.org", "email_verified": True}
 
 
 class TestCredentials:
@@ -39,6 +40,29 @@ class TestCredentials:
         assert reasons(app) == ["token_code"] * (LIMIT + 1)
         provider.takes_basic = True
         assert log_in(client, provider).status_code == 303
+
+
+@pytest.mark.one_database
+class TestConfirmedAddress:
+    """An ID token may have the address, and the userinfo endpoint that it is confirmed."""
+
+    def test_it_may_be_confirmed_at_the_userinfo_endpoint(self, provider, linked, client):
+        provider.userinfo = CONFIRMED
+        assert log_in(client, provider, email_verified=None).status_code == 303
+
+    def test_a_confirmation_is_about_the_address_beside_it(self, app, provider, linked, client):
+        provider.userinfo = CONFIRMED | {"email": "eve@example.org"}
+        assert log_in(client, provider, email_verified=None).status_code == 422
+        provider.userinfo = CONFIRMED | {"email_verified": None}
+        assert log_in(client, provider, email=None).status_code == 422
+        assert reasons(app) == ["not_admitted"] * 2
+
+    def test_whoever_is_known_needs_none(self, app, provider, linked, client):
+        assert log_in(client, provider).status_code == 303
+        for response in (({}, 500), ({"sub": "subject-2"},)):
+            provider.instead["/userinfo"] = lambda handler, said=response: handler.say(*said)
+            browser = app.test_client()
+            assert log_in(browser, provider, email_verified=None).status_code == 303
 
 
 @pytest.mark.one_database
