@@ -2,7 +2,7 @@
 // The entry script of the board: keys, clicks, drag and drop, folded columns.
 
 import { board, cardOf, cardsOf, cellOf, cells, idOf, linkOf, refresh, setTabStop, spotIn } from "./cards.js";
-import { bar, chosen, showChosen, watchChoosing } from "./choosing.js";
+import { bar, chosen, openField, SHEETS, showChosen, watchChoosing } from "./choosing.js";
 import { closeSheet, openSheet } from "./dialogs.js";
 import { pull, watchDrag } from "./drag.js";
 import { watchFilters } from "./filters.js";
@@ -14,19 +14,6 @@ import { announce, marked } from "./page.js";
 import { watchPicking } from "./picking.js";
 import { openQuickAdd, watchQuickAdd } from "./quick.js";
 import { ask } from "./server.js";
-
-// Keys that open a dialog for the focused card.
-const SHEETS = {
-  m: "move",
-  s: "move",
-  a: "pick/assignee",
-  l: "pick/labels",
-  p: "pick/priority",
-  d: "pick/due_date",
-  P: "pick/parent",
-};
-// The field of the bulk form that each key focuses while several cards are selected.
-const FIELDS = { m: "place", s: "place", a: "assignee_user_id", l: "add_label", p: "priority" };
 
 function watchBoard() {
   setTabStop();
@@ -170,8 +157,7 @@ function onLetter(event, card) {
   if (!SHEETS[key] && !["e", "i", "x"].includes(key)) return;
   event.preventDefault();
   if (key === "x") choose(card);
-  else if (SHEETS[key] && chosen.size) bar().elements[FIELDS[key]]?.focus();
-  else if (SHEETS[key]) openSheet(`/tickets/${ref}/${SHEETS[key]}`);
+  else if (SHEETS[key]) openField(key, `/tickets/${ref}`);
   else if (key === "e") location.assign(`/tickets/${ref}/fields/title`);
   else change(`/tickets/${ref}/pick/assignee`, { value: "me" });
 }

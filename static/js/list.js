@@ -1,25 +1,14 @@
 // Serves data-behavior="bulk", the list as a form: its rows, [data-choose] and [data-fold].
 // The entry script of the ticket list: selecting rows, the bulk bar, folding the tree.
 
-import { bar, chosen, showChosen, watchChoosing } from "./choosing.js";
-import { closeSheet, openSheet } from "./dialogs.js";
+import { bar, chosen, openField, SHEETS, showChosen, watchChoosing } from "./choosing.js";
+import { closeSheet } from "./dialogs.js";
 import { watchFilters } from "./filters.js";
 import { isTaken, singleKeys } from "./keys.js";
 import { watchLines } from "./lines.js";
 import { marked } from "./page.js";
 import { ask } from "./server.js";
 import { watchSteps } from "./steps.js";
-
-// Keys that open a dialog for the focused row.
-const ROW_SHEETS = {
-  m: "move",
-  s: "move",
-  a: "pick/assignee",
-  l: "pick/labels",
-  p: "pick/priority",
-  d: "pick/due_date",
-  P: "pick/parent",
-};
 
 let last = null;
 // The row whose dialog was opened last.
@@ -110,10 +99,10 @@ function onKey(event) {
     const box = row.querySelector("[name=id]");
     choose([box], !box.checked);
     last = box.value;
-  } else if (ROW_SHEETS[event.key] && singleKeys()) {
+  } else if (SHEETS[event.key] && singleKeys()) {
     event.preventDefault();
     opened = row.id;
-    openSheet(`${row.querySelector("[data-row-link]").getAttribute("href")}/${ROW_SHEETS[event.key]}`);
+    openField(event.key, row.querySelector("[data-row-link]").getAttribute("href"));
   }
 }
 

@@ -152,3 +152,16 @@ def test_a_person_is_added_and_the_look_is_chosen(wide):
     expect(wide.page.get_by_role("radio", name="Dark")).to_be_focused()
     wide.press("Enter")
     expect(wide.page.locator("html")).to_have_attribute("data-theme", "dark")
+
+
+def test_keys_of_fields_lead_to_the_bar_while_rows_are_selected(wide, seeded):
+    made = [seeded.ticket(f"Rowed {number}", priority="low") for number in range(2)]
+    wide.go("/projects/DEMO/tickets?q=rowed")
+    wide.press("j", "x", "j", "x")
+    expect(wide.page.locator("#bulk-count")).to_have_text("2")
+    wide.press("p")
+    expect(wide.page.locator("#bulk-priority")).to_be_focused()
+    wide.press("u", "Control+Enter")
+    expect(wide.toast()).to_contain_text("2 changed")
+    for reference in made:
+        assert seeded.call("GET", f"/tickets/{reference}")["priority"] == "urgent"
