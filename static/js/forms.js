@@ -1,10 +1,13 @@
 // Serves [data-upper], [data-suggests], [data-autosubmit] and [data-moves].
-// Helpers for forms: a project key suggested from its name, a notice when pasted text is cut, forms that submit
+// Helpers for forms: the cursor at the end of the first field, a project key suggested from its name, a notice when pasted text is cut, forms that submit
 // themselves, rows that move by keyboard.
 
 import { toast } from "./page.js";
 
 export function watchForms() {
+  // Typing goes on at the end of a filled-in field. A browser starts at its beginning.
+  const field = document.querySelector("input[autofocus][type=text]");
+  field?.setSelectionRange(field.value.length, field.value.length);
   document.addEventListener("input", (event) => {
     const field = event.target;
     // The browser cuts pasted text at the limit.

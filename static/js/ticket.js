@@ -1,4 +1,4 @@
-// Serves data-behavior="subject", data-behavior="ticket-head", [data-preview], [data-write] and [data-day].
+// Serves data-behavior="subject", data-behavior="ticket-head", [data-preview], [data-write], [data-template] and [data-day].
 // The entry script of pages with text fields and live updates, such as a ticket's.
 
 import { watchFiles } from "./files.js";
@@ -18,6 +18,7 @@ watchWikilinks();
 watchTools();
 watchFiles();
 watchPreviews();
+watchTemplates();
 watchSubject();
 watchCalendars();
 showNeighbors();
@@ -39,6 +40,20 @@ function watchPreviews() {
     area.parentElement.hidden = seeing;
     for (const one of button.parentElement.children) one.setAttribute("aria-pressed", String(one === button));
     if (!seeing) area.focus();
+  });
+}
+
+/** A typed title goes along to the form with another template, and so leaves no draft in this one. */
+function watchTemplates() {
+  document.addEventListener("click", ({ target }) => {
+    const link = target.closest("[data-template]");
+    const title = link?.closest("form").elements.title;
+    if (!title || title.value === title.defaultValue) return;
+    const address = new URL(link.href);
+    address.searchParams.set("title", title.value);
+    link.href = address;
+    title.value = title.defaultValue;
+    title.dispatchEvent(new Event("input", { bubbles: true }));
   });
 }
 
