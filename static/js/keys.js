@@ -31,6 +31,7 @@ const HERE = {
   P: "parent",
   w: "watch",
   u: "up",
+  r: "comment",
   c: "new",
 };
 
@@ -82,7 +83,7 @@ export function watchKeys() {
     if (target.matches("dialog")) target.showModal();
     else {
       // The editor that opens in its place takes over the focus.
-      if (target.matches("[data-edit]")) target.focus();
+      if (target.matches("[data-edit], textarea")) target.focus();
       target.click();
     }
   });

@@ -260,7 +260,7 @@ def test_the_title_and_a_comment_by_keys(wide, seeded):
     wide.page.keyboard.type("New title")
     wide.press("Enter")
     expect(wide.page.locator("h1")).to_have_text("New title")
-    wide.page.focus("#comment-body")
+    wide.press("r")
     wide.page.keyboard.type("Sent by keys")
     wide.press("Control+Enter")
     expect(wide.page.locator(".comment-text")).to_have_text("Sent by keys")
