@@ -77,3 +77,18 @@ def test_two_changes_of_one_place_are_settled_by_key(wide, seeded):
     wide.page.wait_for_url("**/wiki/one-place")
     saved = seeded.call("GET", f"/wiki/pages/{page['id']}")["body"]
     assert saved == "One by Ada\n\nTwo\n"
+
+
+def test_a_long_list_of_pages_shows_the_one_that_is_read(wide, seeded):
+    for number in range(40):
+        page = {"title": f"Shelf {number:02}", "body": "Text", "project_id": seeded.ids["project"]}
+        seeded.call("POST", "/wiki/pages", page)
+    wide.page.set_viewport_size({"width": 1280, "height": 600})
+    wide.go("/projects/DEMO/wiki/shelf-39")
+    here = wide.page.get_by_role("navigation", name="Pages").locator("[aria-current=page]")
+    expect(here).to_be_in_viewport(ratio=1)
+    assert wide.page.evaluate("scrollY") == 0
+    # The list of files keeps its distance from the text.
+    text = wide.page.locator(".wiki-main > .markdown").bounding_box()
+    files = wide.page.locator("#files").bounding_box()
+    assert files["y"] - text["y"] - text["height"] >= 16
