@@ -39,6 +39,8 @@ _TITLE_LINE = re.compile(r"\A\s*^#[ \t]++(.+)(?:\n\s*^|\Z)", re.MULTILINE)
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 # A code span, which stays unchanged, or a link whose target has no space.
 _SPAN_OR_LINK = re.compile(r"(`+)[^`]*?\1|(?<!!)\[([^\[\]\n]{1,300})\]\(([^()\s]{1,500})\)")
+# What makes words code or bold.
+_SIGNS = re.compile(r"`|\*\*")
 # Files without a suffix that are not pages.
 _NAMED_FILES = frozenset({"Caddyfile", "Dockerfile", "LICENSE", "Makefile"})
 
@@ -164,7 +166,9 @@ def _wikilink(
     if slug is None:
         report.notes.append((source.path, messages.link_to_missing_file(target)))
         return match.group(0)
-    return f"[[{slug}|{label.replace('|', '/')}]]"
+    # The words of a wikilink are plain text.
+    words = _SIGNS.sub("", label).replace("|", "/")
+    return f"[[{slug}|{words}]]" if words else f"[[{slug}]]"
 
 
 def _is_no_page(path: str, resolved: str) -> bool:

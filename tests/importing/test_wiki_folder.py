@@ -50,7 +50,7 @@ def test_titles_slugs_and_links(cast: Cast, app, tmp_path: Path) -> None:
         "[gone](nope.md) ![i](x.md) `[code](go-on.md)` [conf](a.conf) [LICENSE](../../LICENSE)"
         "\n\n```\n[code](go-on.md)\n```\n",
     )
-    write(tmp_path, "guide--go-on.md", "<!-- A\nnote -->\nNo heading. [up](set-up.md)")
+    write(tmp_path, "guide--go-on.md", "<!-- A\nnote -->\nNo heading. [`u|p`, **up**](set-up.md)")
     write(tmp_path, "named.md", "---\ntitle: Named\n---\n# Otherwise\n\n# Named\n")
     long = "words " * 40
     write(tmp_path, "long.md", f"# {long}\n\nText.")
@@ -68,7 +68,7 @@ def test_titles_slugs_and_links(cast: Cast, app, tmp_path: Path) -> None:
         "\n\n```\n[code](go-on.md)\n```\n"
     )
     assert found["guide-go-on"]["title"] == "go-on"
-    assert found["guide-go-on"]["body"] == "No heading. [[guide-set-up|up]]"
+    assert found["guide-go-on"]["body"] == "No heading. [[guide-set-up|u/p, up]]"
     # A first heading that repeats the title is removed; any other stays.
     assert found["named"]["body"] == "# Otherwise\n\n# Named\n"
     assert "5 pages created" in output
