@@ -53,6 +53,7 @@ def test_a_template_is_added_changed_and_deleted_and_each_is_recorded(app, ada, 
     bug = label("bug")
     made = add(label_ids=bug)
     assert "Bug report" in ada.get(SETTINGS).text
+    assert '<code class="small">/bug-report</code>' in ada.get(SETTINGS).text
     page = ada.get(f"{SETTINGS}/{made}").text
     assert 'value="It breaks"' in page
     assert re.search(rf'value="{bug}" checked', page)
