@@ -1,5 +1,6 @@
 """The sentence of each event without its actor, who precedes it."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -13,6 +14,8 @@ from app.tickets.stream_queries import names_of
 OF_TICKETS = ("ticket.", "comment.")
 # ``feed`` also has the sentences of files on tickets.
 OF_FILES = ("file.added", "file.deleted")
+# What the names of fields end with that hold ids.
+_IDS = re.compile(r"(_user)?_ids?$")
 
 
 class _Values(dict[str, Any]):
@@ -69,6 +72,9 @@ def sentence(event: Mapping[str, Any], names: Mapping[str, str], ticket: str = "
     values = _Values(
         {key: messages.NOTHING_SAID if value is None else value for key, value in payload.items()}
     )
+    if payload.get("changes"):
+        fields = (_IDS.sub("", name).replace("_", " ") for name in payload["changes"])
+        values["changed"] = ", ".join(fields)
     if payload.get("tool_name") == "":
         values["tool_name"] = messages.NO_NAME
     if event_type == "auth.password.failure" and "username" not in payload:

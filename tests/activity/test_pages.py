@@ -204,6 +204,9 @@ def test_events_are_sentences(cast, browser):
     shown = browser("/audit")
     assert "Smith bot moved OPEN-1 from Backlog to In progress" in rows_of(shown)
     assert "created <a" in shown
+    fields = {"name": "Barn", "owner_user_id": cast.bo.user_id}
+    ok(cast.ada.patch(f"/projects/{cast.open_project}", fields))
+    assert "Ada updated a project: name, owner" in rows_of(browser("/audit"))
     assert "Mend <b>it</b>" in shown
     raw = cast.ada.get("//audit", headers={"Accept": "text/html"}).get_data(as_text=True)
     assert "<b>it</b>" not in raw
