@@ -50,7 +50,7 @@ def test_files_from_the_clipboard_to_the_gallery_and_away(wide, ticket, seeded):
     shown.scroll_into_view_if_needed()
     expect(shown).to_have_js_property("naturalWidth", 600)
     with page.expect_file_chooser() as chooser:
-        page.locator("[data-pick]").click()
+        page.locator("[data-pick]").press("Enter")
     chooser.value.set_files(
         [
             {"name": "moves.gif", "mimeType": "image/gif", "buffer": animation("GIF")},
@@ -58,6 +58,7 @@ def test_files_from_the_clipboard_to_the_gallery_and_away(wide, ticket, seeded):
         ]
     )
     expect(files).to_have_count(3)
+    expect(page.locator("[data-pick]")).to_be_focused()
     keep(page, "wide")
     assert not findings_in_both(page)
     gallery = page.locator("dialog.gallery")
