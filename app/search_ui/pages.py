@@ -19,6 +19,7 @@ from app.search.service import Hit
 from app.search.snippets import Piece, pieces
 from app.search.words import words
 from app.search_ui import commands, messages
+from app.tickets.importing import imported_as
 from app.web.guard import actor
 from app.web.render import go, is_htmx, page, partial
 from app.web.wiki_addresses import address_of
@@ -71,6 +72,7 @@ def search() -> Response:
         options = projects.list_projects(actor(), limit=PROJECTS, cursor=None).data
         try:
             results = _results(form, cursor)
+            moved = imported_as(form.q, [one["id"] for one in options]) if form.q else []
             rows = _rows_of(results.hits)
         except InvalidField:
             if cursor is None:
@@ -82,6 +84,7 @@ def search() -> Response:
         block="results",
         search_form=form,
         rows=rows,
+        moved=moved,
         projects=options,
         is_first=cursor is None,
         next_url=form.address(cursor=results.next_cursor) if results.next_cursor else "",

@@ -11,12 +11,12 @@ from app.audit.service import Target, record
 from app.core import ids, text
 from app.core.actor import Access, Actor, operation
 from app.core.errors import NotFound
-from app.database.session import Prepared, pipeline, session
+from app.database.session import AnyRow, Prepared, pipeline, session
 from app.projects.loaders import SeenProject
 from app.tickets import comments as discussion
 from app.tickets import creating, loaders, searching, service
 from app.tickets.creating import CreatedTicket
-from app.tickets.models import Comment, ImportedIssue
+from app.tickets.models import Comment, ImportedIssue, Ticket
 
 _HISTORY = re.compile(r"\*\*(History in [A-Z][A-Za-z]{1,20})\*\*: ([^\n]{1,100})\n\n(?=- )")
 _INSERT = Prepared(insert(cast("Table", Comment.__table__)))
@@ -94,6 +94,24 @@ def import_ticket(
             )
             record(actor, "comment.created", target, comment_id=identifier, body=comment.body)
     return ImportedTicket(ticket, tuple(identifier for _, identifier, _ in ordered))
+
+
+def imported_as(external_id: str, project_ids: Sequence[str]) -> Sequence[AnyRow]:
+    """The number and title of the tickets that an issue became, by its id in the other tracker.
+
+    All of it may be typed in upper or in lower case. Needs a unit of work.
+    """
+    typed = {external_id, external_id.lower(), external_id.upper()}
+    return session.execute(
+        select(Ticket.display_id, Ticket.title)
+        .join(ImportedIssue, ImportedIssue.ticket_id == Ticket.id)
+        .where(
+            ImportedIssue.project_id.in_(project_ids),
+            ImportedIssue.external_id.in_(typed),
+            Ticket.deleted_at.is_(None),
+        )
+        .order_by(Ticket.id)
+    ).all()
 
 
 @operation(Access.HUMAN)

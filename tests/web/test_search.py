@@ -239,3 +239,16 @@ def test_more_hits_take_no_more_statements(ada, cast, gates, path):
     with ada.statements() as after:
         assert ada.get(path, htmx=True).status_code == 200
     assert len(after) <= len(before), "\n\n".join(after)
+
+
+def test_the_id_in_the_tracker_it_came_from_leads_to_a_ticket(app, cast, ada, tmp_path):
+    (tmp_path / "moved.jsonl").write_text('{"id": "LAMP-7", "title": "A <lamp>"}')
+    arguments = ["import-issues", "--project", "OPEN", "--as", "ada", f"{tmp_path}/moved.jsonl"]
+    assert app.test_cli_runner().invoke(args=arguments).exit_code == 0
+    for typed in ("LAMP-7", "lamp-7"):
+        text = ada.get(f"/search?q={typed}").text
+        assert '<a href="/tickets/OPEN-1">OPEN-1 A &lt;lamp&gt;</a>' in text
+        assert 'class="panel empty"' not in text
+    assert "was imported as" not in ada.get("/search?q=LAMP-77").text
+    ok(cast.ada.delete("/tickets/OPEN-1"), 204)
+    assert "was imported as" not in ada.get("/search?q=LAMP-7").text
