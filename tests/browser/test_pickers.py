@@ -274,3 +274,16 @@ def test_the_menu_of_a_card_leads_to_its_pickers(phone, seeded):
     assert phone.overflow() == 0
     phone.page.locator("#dialog").get_by_role("button", name="Urgent").tap()
     expect(phone.card(reference).get_by_label("Urgent priority")).to_be_visible()
+
+
+def test_the_parent_of_a_new_ticket_is_found_by_its_title(wide):
+    wide.go("/tickets/new?project=DEMO")
+    wide.page.get_by_label("Title").fill("Below an epic")
+    parent = wide.page.get_by_label("Parent")
+    parent.press_sequentially("epic ab")
+    expect(wide.page.get_by_role("option", name="The epic above")).to_be_visible()
+    wide.press("Enter")
+    expect(parent).to_have_value("DEMO-1")
+    wide.press("Enter")
+    expect(wide.page.locator("h1")).to_have_text("Below an epic")
+    expect(wide.page.locator("#edit-parent")).to_contain_text("The epic above")

@@ -174,6 +174,10 @@ def test_the_same_line_sent_twice_adds_one_child(ada, cast, ticket):
         ("of=people&q=%25", []),
         ("q=OPEN-1", ["OPEN-1"]),
         ("q=part", ["OPEN-2"]),
+        ("of=parents&q=part", []),
+        ("of=parents&q=OPEN-1", ["OPEN-1"]),
+        ("of=parents&q=+", []),
+        ("of=parents&q=%22", []),
     ],
 )
 def test_names_and_numbers_are_completed(ada, ticket, query, found):
