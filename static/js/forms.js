@@ -1,6 +1,6 @@
 // Serves [data-upper], [data-suggests], [data-autosubmit] and [data-moves].
-// Helpers for forms: the cursor at the end of the first field, a project key suggested from its name, a notice when pasted text is cut, forms that submit
-// themselves, rows that move by keyboard.
+// Helpers for forms: the cursor at the end of the focused field, a project key suggested from its name, a notice when
+// pasted text is cut, forms that submit themselves, rows that move by keyboard.
 
 import { toast } from "./page.js";
 
