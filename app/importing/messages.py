@@ -344,6 +344,11 @@ def rejected(message: str) -> str:
 PAGES_CREATED = "pages created"
 PAGES_UNCHANGED = "pages unchanged"
 PAGES_REVISED = "pages with a new revision"
+PAGES_KEPT = "pages kept as edited here"
+
+
+def replaced_edit(revision: int) -> str:
+    return f"replaces an edit made here (revision {revision})"
 
 
 # Files of issues

@@ -2,7 +2,7 @@
 
 The title is that of the front matter, else the first heading, else the file name. The slug comes
 from the front matter, else from the path, where ``--`` counts as ``/``. Relative links to other
-files become wikilinks. An existing page gets a new revision if its file differs.
+files become wikilinks. An existing page gets a new revision if its file has changed.
 """
 
 import json
@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 import click
-from sqlalchemy import select
+from sqlalchemy import or_, select
 
 from app.audit.service import forwarding_to_webhooks
 from app.core import text
@@ -28,7 +28,7 @@ from app.importing import messages
 from app.importing.foreign_markdown import without_comments
 from app.projects.command_line import WITHOUT_WEBHOOKS, acting_human, live_project_id
 from app.wiki import service, slugs
-from app.wiki.models import WikiPage
+from app.wiki.models import WikiPage, WikiRevision
 
 BATCH = 25
 
@@ -193,29 +193,49 @@ def run(
                 body = with_wikilinks(source, by_path, report)
                 try:
                     with savepoint():
-                        report.counts[_write(actor, project_id, source, body)] += 1
+                        report.counts[_write(actor, project_id, source, body, report)] += 1
                 except DomainError as error:
                     report.notes.append((source.path, messages.rejected(error.message)))
                 progress(1)
 
 
-def _write(actor: Actor, project_id: str | None, source: SourceFile, body: str) -> str:
+def _write(
+    actor: Actor, project_id: str | None, source: SourceFile, body: str, report: WikiImportReport
+) -> str:
+    """Write a file as a page; returns what happened to the page, in words of the report."""
     scope = WikiPage.project_id == project_id if project_id else WikiPage.project_id.is_(None)
-    page_id = session.scalar(
-        select(WikiPage.id).where(
-            WikiPage.slug == source.slug, scope, WikiPage.deleted_at.is_(None)
-        )
+    page = session.scalar(
+        select(WikiPage).where(WikiPage.slug == source.slug, scope, WikiPage.deleted_at.is_(None))
     )
-    if page_id is None:
+    if page is None:
         service.create_page(
             actor, title=source.title, slug=source.slug, body=body, project_id=project_id
         )
         return messages.PAGES_CREATED
-    before = session.get_one(WikiPage, page_id).revision_number
+    before = page.revision_number
+    imported = _last_imported(page.id)
+    is_edited = imported.revision_number < before
+    if is_edited and (imported.title, imported.body) == (source.title, body):
+        return messages.PAGES_KEPT
     after = service.update_page(
-        actor, page_id, title=source.title, body=body, summary=messages.IMPORTED
+        actor, page.id, title=source.title, body=body, summary=messages.IMPORTED
     ).revision_number
-    return messages.PAGES_UNCHANGED if after == before else messages.PAGES_REVISED
+    if after == before:
+        return messages.PAGES_UNCHANGED
+    if is_edited:
+        report.notes.append((source.path, messages.replaced_edit(before)))
+    return messages.PAGES_REVISED
+
+
+def _last_imported(page_id: str) -> WikiRevision:
+    """The last revision from a file. A created page does not say whether it is from one."""
+    is_imported = or_(WikiRevision.summary == messages.IMPORTED, WikiRevision.revision_number == 1)
+    return session.scalars(
+        select(WikiRevision)
+        .where(WikiRevision.page_id == page_id, is_imported)
+        .order_by(WikiRevision.revision_number.desc())
+        .limit(1)
+    ).one()
 
 
 @click.command("import-wiki")
@@ -228,7 +248,8 @@ def import_wiki(
 ) -> None:
     """Import a folder of Markdown files as wiki pages.
 
-    Importing the same folder again changes nothing; a file that changed becomes a new revision.
+    Importing the same folder again changes nothing; a file that changed becomes a new revision. A
+    page that was edited here stays as it is until its file changes.
     """
     with reading():
         actor = acting_human(username)

@@ -86,6 +86,30 @@ def test_again_changes_nothing_and_a_change_is_a_revision(cast: Cast, app, tmp_p
     assert (page["revision_number"], page["project_id"]) == (2, cast.open_project)
 
 
+def test_an_edit_stays_until_the_file_changes(cast: Cast, app, tmp_path: Path) -> None:
+    write(tmp_path, "a.md", "# A\none")
+    write(tmp_path, "b.md", "# B\none")
+    run(app, tmp_path)
+    write(tmp_path, "b.md", "# B\ntwo")
+    run(app, tmp_path)
+    for page in pages(cast).values():
+        ok(cast.ada.patch(f"/wiki/pages/{page['id']}", {"body": "edited"}))
+    output = run(app, tmp_path)
+    assert "2 pages kept as edited here" in output
+    assert {page["body"] for page in pages(cast).values()} == {"edited"}
+    # A file may also return to an earlier text.
+    write(tmp_path, "b.md", "# B\none")
+    output = run(app, tmp_path)
+    assert "1 page kept as edited here" in output
+    assert "1 page with a new revision" in output
+    assert "b: replaces an edit made here (revision 3)" in output
+    found = pages(cast)
+    assert (found["a"]["body"], found["b"]["body"]) == ("edited", "one")
+    output = run(app, tmp_path)
+    assert "1 page kept as edited here" in output
+    assert "1 page unchanged" in output
+
+
 def test_what_cannot_be_read_is_told(cast: Cast, app, tmp_path: Path) -> None:
     (tmp_path / "bad.md").write_bytes(b"\xff\xfe")
     (tmp_path / "dir.md").mkdir()
