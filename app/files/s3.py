@@ -3,6 +3,8 @@
 Credentials and region come from the environment, as boto3 reads them.
 """
 
+import hashlib
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache, partial
@@ -45,6 +47,7 @@ class S3Store:
                 response_checksum_validation="when_required",
             ),
         )
+        self._client.meta.events.register("before-call.s3.DeleteObjects", _add_md5)
 
     def _key(self, sha256: str) -> str:
         return f"{self._prefix}{sha256[:2]}/{sha256}"
@@ -127,7 +130,16 @@ class S3Store:
             self._ask("", partial(self._delete, {"Objects": keys, "Quiet": True}))
 
     def _delete(self, objects: dict[str, Any]) -> None:
-        self._client.delete_objects(Bucket=self._bucket, Delete=objects)
+        answer = self._client.delete_objects(Bucket=self._bucket, Delete=objects)
+        # A key without the right to delete gets a 200 that names what is kept.
+        if kept := answer.get("Errors"):
+            raise ClientError({"Error": kept[0]}, "DeleteObjects")
+
+
+def _add_md5(params: dict[str, Any], **_given: object) -> None:
+    """Add the checksum that Swift and other stores require; boto3 only sends a newer one."""
+    digest = hashlib.md5(params["body"], usedforsecurity=False).digest()
+    params["headers"]["Content-MD5"] = b64encode(digest).decode()
 
 
 def _ago(seconds: float) -> datetime:

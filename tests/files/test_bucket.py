@@ -1,5 +1,6 @@
 """Files in an S3-compatible store: a small one that is part of the tests."""
 
+import logging
 from dataclasses import replace
 from datetime import timedelta
 
@@ -7,6 +8,7 @@ import pytest
 
 from app.commands.doctor import _files
 from app.config import Settings, SettingsError
+from app.core.errors import Unavailable
 from app.files import sweeping
 from app.files.s3 import S3Store
 from app.files.store import ContentMissing, store_of
@@ -73,6 +75,22 @@ def test_a_bucket_that_does_not_answer_is_said(app, cast, bucket):
     refused(cast.ada.get(f"/files/{made['id']}"), 503, "server.unavailable")
     with pytest.raises(ContentMissing):
         store_of(app.config["SETTINGS"]).size(made["sha256"])
+
+
+def test_a_sweep_that_may_not_delete_ends_with_the_reason(app, cast, bucket):
+    add_file(cast.ada, f"/tickets/{make_ticket(cast.ada, cast.open_project)['id']}")
+    ((key, _),) = bucket.objects.items()
+    bucket.keeps = True
+    with app.app_context(), pytest.raises(Unavailable) as ended:
+        store_of(app.config["SETTINGS"]).discard([key.rpartition("/")[2]])
+    assert "AccessDenied" in str(ended.value.__cause__)
+    assert key in bucket.objects
+
+
+def test_a_command_logs_nothing_about_where_the_keys_come_from(app, bucket, caplog):
+    caplog.set_level(logging.INFO)
+    S3Store(app.config["SETTINGS"].files_url)
+    assert caplog.records == []
 
 
 def test_the_doctor_asks_the_bucket(app, cast, bucket):

@@ -31,8 +31,14 @@ def _bucket(app, monkeypatch):
     app.config["SETTINGS"] = replace(before, files_url=url)
     yield made
     app.config["SETTINGS"] = before
-    made.objects.delete()
+    empty(made)
     made.delete()
+
+
+def empty(bucket):
+    """Delete one object at a time: not every store takes a list from boto3."""
+    for one in bucket.objects.all():
+        one.delete()
 
 
 def keys(bucket):
@@ -79,7 +85,7 @@ def test_what_is_lost_is_said(app, cast, bucket):
     ticket = f"/tickets/{make_ticket(cast.ada, cast.open_project)['id']}"
     made = add_file(cast.ada, ticket)
     store = store_of(app.config["SETTINGS"])
-    bucket.objects.delete()
+    empty(bucket)
     refused(cast.ada.get(f"/files/{made['id']}"), 503, "server.unavailable")
     with pytest.raises(ContentMissing):
         store.size(made["sha256"])

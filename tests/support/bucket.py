@@ -2,11 +2,13 @@
 
 import re
 import threading
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import format_datetime
+from hashlib import md5
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -19,6 +21,8 @@ class Bucket:
     objects: dict[str, tuple[bytes, datetime]] = field(default_factory=dict)
     # If set, every request gets this status.
     failing: int = 0
+    # Whether the key lacks the right to delete.
+    keeps: bool = False
     requests: list[str] = field(default_factory=list)
 
 
@@ -94,9 +98,18 @@ def _handler(bucket: Bucket) -> type[BaseHTTPRequestHandler]:
 
         def do_POST(self) -> None:
             self.found()
-            for key in re.findall(r"<Key>([^<]+)</Key>", self.received().decode()):
-                bucket.objects.pop(key, None)
-            self.answer(200, b"<DeleteResult></DeleteResult>", Content_Type="application/xml")
+            body = self.received()
+            # As OpenStack Swift does, and as the API of S3 asks for.
+            if self.headers["Content-MD5"] != b64encode(md5(body).digest()).decode():  # noqa: S324
+                return self.refuse(400, "InvalidRequest")
+            said = ""
+            for key in re.findall(r"<Key>([^<]+)</Key>", body.decode()):
+                if bucket.keeps:
+                    said += f"<Error><Key>{key}</Key><Code>AccessDenied</Code></Error>"
+                else:
+                    bucket.objects.pop(key, None)
+            said = f"<DeleteResult>{said}</DeleteResult>"
+            return self.answer(200, said.encode(), Content_Type="application/xml")
 
     return Handler
 
