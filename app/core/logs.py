@@ -144,5 +144,6 @@ def configure(level: str) -> None:
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     logging._srcfile = None
     # These log request lines, which contain credentials. Docket logs its own.
-    for name in ("werkzeug", "uvicorn.access", "urllib3"):
+    # botocore says at each start where it found its keys.
+    for name in ("werkzeug", "uvicorn.access", "urllib3", "botocore"):
         logging.getLogger(name).setLevel(logging.WARNING)
