@@ -207,7 +207,12 @@ class Application:
         client_left = asyncio.ensure_future(wait_for_disconnect(receive))
         try:
             while not client_left.done():
-                piece = await self._in_thread(Lane.LONG, partial(next, response.pieces, None))
+                try:
+                    piece = await self._in_thread(Lane.LONG, partial(next, response.pieces, None))
+                except Exception:
+                    request = dict(response.headers).get("X-Request-Id")
+                    log.exception("a response ended early", extra={"request_id": request})
+                    raise
                 if piece is None:
                     await send({"type": "http.response.body", "body": b""})
                     break

@@ -191,20 +191,24 @@ def test_pieces_are_sent_as_they_are_made(application):
     assert pieces.is_closed
 
 
-def test_pieces_that_fail_have_no_end(application):
+def test_pieces_that_fail_have_no_end(application, caplog):
     pieces, client = Pieces(fails=True), Client()
     with pytest.raises(KeyError):
         ask(application(Wsgi(lambda: pieces, stream)), client, method="GET")
     assert client.sent[-1]["more_body"]
     assert pieces.is_closed
+    (line,) = caplog.records
+    assert (line.levelname, line.getMessage()) == ("ERROR", "a response ended early")
+    assert line.exc_info
 
 
-def test_no_piece_is_made_while_the_one_before_is_unread(application):
+def test_no_piece_is_made_while_the_one_before_is_unread(application, caplog):
     pieces, client = Pieces(), Client(reads=False)
     with pytest.raises(TimeoutError):
         ask(application(Wsgi(lambda: pieces, stream)), client, method="GET")
     assert pieces.given == 1
     assert pieces.is_closed
+    assert caplog.records == []
 
 
 def test_no_piece_is_made_for_who_left(application):
