@@ -213,12 +213,13 @@ def _raise_file_limit() -> None:
 
 def _say_when_up(settings: Settings, needs_setup: bool) -> None:
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)  # noqa: S104
-    for _ in range(600):
+    while True:
         time.sleep(0.05)
         try:
             socket.create_connection((host, settings.port), timeout=1).close()
         except OSError:
             continue
+        _notify_systemd()
         # A server without standard output serves all the same.
         with suppress(OSError):
             if needs_setup:
@@ -227,3 +228,13 @@ def _say_when_up(settings: Settings, needs_setup: bool) -> None:
             else:
                 click.echo(messages.ready(settings.app_name, settings.base_url))
         return
+
+
+def _notify_systemd() -> None:
+    """Tell systemd that the server is up, as sd_notify(3) does, if it started this process."""
+    if address := os.environ.get("NOTIFY_SOCKET"):
+        if address.startswith("@"):
+            # An abstract address begins with a null byte.
+            address = f"\0{address[1:]}"
+        with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+            sender.sendto(b"READY=1", address)

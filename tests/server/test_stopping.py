@@ -5,6 +5,7 @@ import os
 import random
 import re
 import signal
+import socket
 import sqlite3
 import threading
 import time
@@ -63,6 +64,17 @@ def test_the_first_start_names_the_page_that_sets_it_up(tmp_path):
     assert not log.exists() or log.stat().st_size == 0
     with serving(instance, command=FORKED) as served:
         assert f"Docket is ready at {served.url}\n" in served.output()
+
+
+@pytest.mark.parametrize("address", ["{}/notify", "@{}"])
+def test_systemd_is_told_when_the_server_answers(tmp_path, address):
+    address = address.format(tmp_path)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+        systemd.bind(address.replace("@", "\0"))
+        systemd.settimeout(5)
+        with serving(tmp_path / "instance", command=FORKED, NOTIFY_SOCKET=address) as served:
+            assert systemd.recv(100) == b"READY=1"
+            assert served.request("GET", "/readyz").status == 200
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
