@@ -5,9 +5,12 @@
 FROM python:3.13-slim-trixie AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 RUN python -m venv /opt/docket/.venv
-COPY requirements.txt requirements-docs.txt /opt/docket/
+COPY requirements.txt requirements-docs.txt requirements-s3.txt /opt/docket/
+# Any value of S3 adds the client that FILES_URL needs.
+ARG S3=
 RUN /opt/docket/.venv/bin/pip install --quiet --no-deps --require-hashes --only-binary :all: \
-    -r /opt/docket/requirements.txt -r /opt/docket/requirements-docs.txt
+    -r /opt/docket/requirements.txt -r /opt/docket/requirements-docs.txt \
+    ${S3:+-r /opt/docket/requirements-s3.txt}
 COPY wsgi.py /opt/docket/
 COPY app /opt/docket/app
 COPY migrations /opt/docket/migrations

@@ -39,8 +39,9 @@ def test_the_image_holds_what_serves_and_nothing_else():
     copied = [
         name for rest in of("COPY") if not rest.startswith("--from") for name in rest.split()[:-1]
     ]
-    locks = ["requirements.txt", "requirements-docs.txt"]
-    assert sorted(copied) == sorted([*locks, "wsgi.py", "app", "migrations", "static", "templates"])
+    locks, client = ["requirements.txt", "requirements-docs.txt"], "requirements-s3.txt"
+    rest = ["wsgi.py", "app", "migrations", "static", "templates"]
+    assert sorted(copied) == sorted([*locks, client, *rest])
     assert all((ROOT / name).exists() for name in copied)
     # A checkout in use also contains data, keys and compiled files: they are not copied.
     lines = (ROOT / ".dockerignore").read_text().splitlines()
@@ -49,6 +50,9 @@ def test_the_image_holds_what_serves_and_nothing_else():
     # DOCS_ENABLED needs no other package.
     for lock in locks:
         assert re.search(rf"--require-hashes .*-r /opt/docket/{lock}( |$)", " ".join(of("RUN")))
+    # FILES_URL needs one more, and the image is read-only.
+    assert f"${{S3:+-r /opt/docket/{client}}}" in of("RUN")[1]
+    assert of("ARG") == ["S3="]
     assert of("USER") == ["10001"]
     # A checkout may be readable by its owner alone.
     assert "chmod -R a+rX /opt/docket" in of("RUN")[-2]
@@ -78,6 +82,9 @@ def test_the_services_are_closed_and_hold_no_secret():
         assert service["read_only"] is True, name
         assert service["cap_drop"] == ["ALL"], name
         assert "no-new-privileges:true" in service["security_opt"], name
+    # A setting needs no change of the file, which an upgrade would meet.
+    assert services["docket"]["env_file"] == ".env"
+    assert services["docket"]["build"]["args"] == {"S3": "${S3:-}"}
     environment = services["docket"]["environment"]
     assert set(environment) <= SETTINGS
     secrets = re.findall(r"\$\{(SECRET_KEY|POSTGRES_PASSWORD)(.)", text)
@@ -100,6 +107,9 @@ def test_the_unit_runs_the_server_as_its_own_user():
     assert service["NoNewPrivileges"] == "true"
     text = (DEPLOY / "docket.service").read_text()
     assert set(re.findall(r"^Environment=(\w+)=", text, re.M)) <= SETTINGS | OTHERS
+    # A command that follows a start finds a server that answers, however long an upgrade takes.
+    assert service["Type"] == "notify"
+    assert service["TimeoutStartSec"] == "infinity"
     # The server itself gives requests 15 seconds.
     assert int(service["TimeoutStopSec"]) > 15
 
