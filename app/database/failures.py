@@ -1,11 +1,20 @@
 """Classifying database errors: an outage, a collision, a duplicate."""
 
+import logging
 import sqlite3
+import time
 
 from sqlalchemy.exc import DBAPIError, IntegrityError, InterfaceError
 
 from app.core.errors import Unavailable
 from app.database import messages
+
+log = logging.getLogger(__name__)
+
+# How long a reason of the same kind is not logged again.
+QUIET_SECONDS = 10.0
+# When each class of error was last logged; None in commands, which print the reason.
+_logged_at: dict[type, float] | None = None
 
 # PostgreSQL: connection lost, shutting down, out of resources, read-only after a failover, lock and
 # statement timeouts, disk full.
@@ -39,22 +48,40 @@ def _is_lost(error: DBAPIError) -> bool:
     return type(error.orig).__name__ in {"OperationalError", "ConnectionTimeout"}
 
 
+def log_outages() -> None:
+    """Make ``unavailable`` log in this process."""
+    global _logged_at  # noqa: PLW0603 - of the process
+    _logged_at = {}
+
+
+def unavailable(error: Exception) -> Unavailable:
+    """The refusal of work in this outage; logs its reason, which clients do not get."""
+    kind, now = type(getattr(error, "orig", error)), time.monotonic()
+    if _logged_at is not None and now - _logged_at.get(kind, -QUIET_SECONDS) >= QUIET_SECONDS:
+        _logged_at[kind] = now
+        log.warning("the database is unavailable", extra={"reason": _first_line(error)})
+    return Unavailable()
+
+
+def _first_line(error: Exception) -> str:
+    """What the database said, or the pool, without the parameters of the statement."""
+    return str(getattr(error, "orig", error)).partition("\n")[0]
+
+
 def outage_in_words(error: Unavailable) -> str:
     """The database's reason for an outage, for the operator."""
     cause = error.__cause__
     if not isinstance(cause, DBAPIError | OSError):
         return error.message
-    problem = cause.orig if isinstance(cause, DBAPIError) else cause
-    first_line = str(problem).partition("\n")[0]
     refusal = refusal_in_words(cause) if isinstance(cause, DBAPIError) else None
-    return refusal or messages.cannot_be_reached(first_line)
+    return refusal or messages.cannot_be_reached(_first_line(cause))
 
 
 def refusal_in_words(error: DBAPIError) -> str | None:
     """What the operator can do about a database that does not let this role write."""
     match getattr(error.orig, "sqlstate", None):
         case "42501":
-            return messages.lacks_right(str(error.orig).partition("\n")[0])
+            return messages.lacks_right(_first_line(error))
         case "25006":
             return messages.READ_ONLY
     return None

@@ -38,7 +38,7 @@ from app.core.ids import as_uuid
 from app.core.lanes import Lane, current
 from app.database.compiled_statements import Compiled, Statement, compiled, run, wrapped
 from app.database.connect import for_writing, read_connection
-from app.database.failures import is_outage, is_retryable
+from app.database.failures import is_outage, is_retryable, unavailable
 from app.database.shared_transactions import SharedTransactionFailed, SharedTransactions
 from app.database.writer_lock import writer_lock
 
@@ -159,7 +159,7 @@ def _outages() -> Iterator[None]:
         yield
     except (PoolTimeout, DBAPIError) as error:
         if isinstance(error, PoolTimeout) or is_outage(error):
-            raise Unavailable from error
+            raise unavailable(error) from error
         raise
 
 

@@ -19,7 +19,7 @@ from app.config import Settings
 from app.core.actor import Actor
 from app.core.errors import InvalidCredentials, RequestTooLarge, Unavailable
 from app.core.messages import send_content_type
-from app.database.failures import is_outage
+from app.database.failures import is_outage, unavailable
 from app.database.session import reading
 from app.http.current import current_g, current_request, current_settings, read_body
 from app.http.flask_app import SEGMENT_KEY, Reply
@@ -64,7 +64,7 @@ def blueprint(config: EndpointConfig) -> Blueprint:
         except DBAPIError as error:
             if not is_outage(error):
                 raise
-            failure = _unavailable(Unavailable())
+            failure = _unavailable(unavailable(error))
         return _send(failure.body, failure.status)
 
     return mcp

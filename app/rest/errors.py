@@ -11,7 +11,7 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed
 from app.core import errors
 from app.core.ids import request_id
 from app.core.messages import WENT_WRONG
-from app.database.failures import is_outage
+from app.database.failures import is_outage, unavailable
 from app.http.flask_app import FAILED
 from app.rest import messages
 from app.rest.routing import Rendered, as_json, respond
@@ -86,8 +86,7 @@ def install(app: Flask, page: ErrorPage) -> None:
 
     def on_exception(error: Exception) -> Response:
         if isinstance(error, DBAPIError) and is_outage(error):
-            log.error("database unavailable: %s", type(error.orig).__name__)
-            return answer(errors.Unavailable())
+            return answer(unavailable(error))
         log.exception("unhandled exception")
         details: dict[str, Any] | None = {"trace_id": request_id.get()} if app.debug else None
         return answer(Internal(WENT_WRONG, details))

@@ -14,6 +14,7 @@ import uvicorn
 from flask import Flask
 
 from app.config import Settings
+from app.database import failures
 from app.serving.asgi import Application
 from app.serving.connection import HEAD_SECONDS, Connection
 
@@ -70,6 +71,7 @@ def work(settings: Settings, parent: int, number: int) -> None:
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     Connection.limit = min(CONNECTIONS, files // 2)
     Connection.is_behind_proxy = settings.trusted_proxies > 0
+    failures.log_outages()
     application = Application(app, settings)
     config = uvicorn.Config(
         application,

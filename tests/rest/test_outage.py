@@ -1,8 +1,11 @@
 """A database that cannot be reached: 503 in the envelope, and health checks that report it."""
 
+import logging
+
 import pytest
 
 from app import create_app
+from app.database import failures
 from tests.support.cases import cases
 from tests.support.openapi import CheckedClient
 from tests.support.settings import settings_for
@@ -51,3 +54,22 @@ def test_what_does_not_need_it_goes_on(stranded):
     assert stranded.get("/api/v1/openapi.json").status_code == 200
     assert stranded.get("/api/v1/projects").status_code == 401
     assert stranded.get("/api/v1/nowhere").status_code == 404
+
+
+def test_the_log_of_a_server_says_why_and_not_for_every_request(stranded, monkeypatch, caplog):
+    def reasons():
+        caplog.clear()
+        for _ in range(2):
+            assert stranded.get("/readyz").status_code == 503
+        return [one.reason for one in caplog.records if one.name == failures.__name__]
+
+    monkeypatch.setattr(failures, "_logged_at", None)
+    with caplog.at_level(logging.WARNING):
+        # Commands print it.
+        assert reasons() == []
+        failures.log_outages()
+        (reason,) = reasons()
+        assert reasons() == []
+        monkeypatch.setattr(failures, "QUIET_SECONDS", 0.0)
+        assert reasons() == [reason, reason]
+    assert reason.endswith(("unable to open database file", "Connection refused"))
