@@ -19,7 +19,7 @@ from alembic.script import ScriptDirectory
 from app.database.columns import Id
 from app.database.connect import for_writing
 from app.database.locks import Lock
-from app.database.schema import require_wide_encoding
+from app.database.schema import require_own_statements, require_wide_encoding
 from app.database.session import Base, db
 from app.database.writer_lock import writer_lock
 
@@ -36,11 +36,12 @@ LOCK_TIMEOUT = "5s"
 def run() -> None:
     """Bring the schema up to date in one transaction.
 
-    Raises DomainError if the database does not hold every text.
+    Raises DomainError if the database does not hold every text, or a pooler mixes up statements.
     """
     steps: list[str] = []
     with db.engine.connect() as connection:
         require_wide_encoding(connection)
+    require_own_statements()
     with (
         writer_lock(db.engine),
         db.engine.connect() as connection,

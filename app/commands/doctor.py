@@ -24,7 +24,7 @@ from app.core.errors import Unavailable
 from app.core.text import counted, pluralize
 from app.database import schema
 from app.database.failures import outage_in_words
-from app.database.messages import MADE_BY_A_NEWER_RELEASE, READ_ONLY, USE_UTF8
+from app.database.messages import MADE_BY_A_NEWER_RELEASE, POOL_SESSIONS, READ_ONLY, USE_UTF8
 from app.database.session import reading, session
 from app.environment import mail_server
 from app.files import copying
@@ -142,11 +142,13 @@ def _judged(arrived: dict[str, Any]) -> Finding:
     return Finding("proxies", message, remedy)
 
 
-def _encoding(_: Settings) -> Iterator[Finding]:
+def _connection(_: Settings) -> Iterator[Finding]:
     with reading():
         encoding = schema.narrow_encoding(session.connection())
     if encoding is not None:
         yield Finding("database", messages.encoded_in(encoding), USE_UTF8)
+    if schema.mixes_statements():
+        yield Finding("database", messages.POOLER, POOL_SESSIONS)
 
 
 def _database(settings: Settings) -> Iterator[Finding]:
@@ -163,6 +165,13 @@ def _database(settings: Settings) -> Iterator[Finding]:
             off = clock.host_is_off_ms()
             remedy = messages.SET_CLOCK if abs(off) > clock.HOST_MAY_BE_OFF_MS else ""
             yield Finding("clock", messages.clock(off), remedy, is_note=True)
+            turned_off = text(
+                "SELECT name FROM pg_settings WHERE name = ANY(:names) AND setting = 'off'"
+            )
+            for name in session.scalars(turned_off, {"names": list(messages.TURN_ON)}):
+                yield Finding(
+                    "database", messages.is_off(name), messages.TURN_ON[name], is_note=True
+                )
         remedy = MADE_BY_A_NEWER_RELEASE if schema.is_newer(version) else messages.UPGRADE
         yield Finding(
             "schema", messages.revision(version, newest), "" if version == newest else remedy
@@ -297,7 +306,7 @@ def _sign_on(settings: Settings) -> Iterator[Finding]:
 CHECKS: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
     _settings,
     _proxies,
-    _encoding,
+    _connection,
     _database,
     _sqlite,
     _deliveries,

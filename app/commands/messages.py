@@ -108,6 +108,24 @@ def postgresql(version: str | None) -> str:
     return f"PostgreSQL {version}"
 
 
+POOLER = "shared by a pooler between transactions"
+# Settings of PostgreSQL that Docket needs.
+TURN_ON = {
+    "synchronous_commit": (
+        "A crash of PostgreSQL can lose changes that were confirmed: "
+        "ALTER ROLE docket SET synchronous_commit = on."
+    ),
+    "track_activities": (
+        "Inboxes and mails can miss events, because running transactions cannot be seen: "
+        "as superuser, ALTER ROLE docket SET track_activities = on."
+    ),
+}
+
+
+def is_off(setting: str) -> str:
+    return f"{setting} is off"
+
+
 def encoded_in(encoding: str) -> str:
     return f"encoding {encoding}"
 

@@ -6,6 +6,10 @@ USE_UTF8 = (
     "Use one with UTF8: createdb --owner=docket --template=template0 --encoding=UTF8 "
     "--locale=C.UTF-8 docket"
 )
+POOL_SESSIONS = (
+    "The pooler in front of PostgreSQL mixes up the statements of its clients. "
+    "Set it to session pooling, such as pool_mode = session of pgbouncer."
+)
 READ_ONLY = (
     "The database is read-only: it is a standby, or default_transaction_read_only is on. "
     "Set DATABASE_URL to the primary, or turn that off."

@@ -10,12 +10,14 @@ from alembic import command
 from alembic.config import Config
 from alembic.util import CommandError
 from flask import current_app
+from psycopg.errors import DuplicatePreparedStatement, InvalidSqlStatementName
 from sqlalchemy import Connection, text
-from sqlalchemy.exc import DatabaseError
+from sqlalchemy.exc import DatabaseError, DBAPIError
 
 from app.core.errors import DomainError
 from app.database import messages
-from app.database.session import reading, session
+from app.database.connect import run_on_driver
+from app.database.session import db, reading, session
 
 MIGRATIONS = Path(__file__).resolve().parent.parent.parent / "migrations"
 
@@ -48,6 +50,31 @@ def require_wide_encoding(connection: Connection) -> None:
     encoding = narrow_encoding(connection)
     if encoding is not None:
         raise DomainError(messages.narrow_encoding(encoding))
+
+
+def mixes_statements() -> bool:
+    """Whether a pooler runs statements of one connection to PostgreSQL in that of another client.
+
+    What two connections prepare has the same name. So the second replaces or misses the other's,
+    if they are one connection behind a pooler.
+    """
+    if db.engine.dialect.name == "sqlite":
+        return False
+    with db.engine.connect() as one, db.engine.connect() as other:
+        try:
+            for number, connection in enumerate((one, other, one, other)):
+                run_on_driver(connection, f"SELECT {number}", prepare=True)
+        except DBAPIError as error:
+            if isinstance(error.orig, DuplicatePreparedStatement | InvalidSqlStatementName):
+                return True
+            raise
+    return False
+
+
+def require_own_statements() -> None:
+    """Raise DomainError if a pooler mixes up the statements of its clients."""
+    if mixes_statements():
+        raise DomainError(messages.POOL_SESSIONS)
 
 
 def is_read_only(connection: Connection) -> bool:

@@ -2,7 +2,7 @@
 
 import pytest
 from psycopg import sql
-from sqlalchemy import make_url
+from sqlalchemy import event, make_url
 
 from app import create_app
 from app.database.session import db
@@ -112,3 +112,28 @@ def test_a_database_that_is_only_read_is_not_ready(made, template):
     app, _, _ = made(options="-c default_transaction_read_only=on")
     for command in ("serve", "setup-code"):
         assert said_by(app, command).startswith(f"Error: {words}")
+
+
+@pytest.mark.parametrize("setting", ["synchronous_commit", "track_activities"])
+def test_the_doctor_names_a_setting_that_docket_needs(made, template, setting):
+    for state, remark in (("off", True), ("on", False)):
+        app, _, _ = made(template, options=f"-c {setting}={state}")
+        said = app.test_cli_runner().invoke(args=["doctor"]).output
+        assert (f"note database: {setting} is off\n" in said) is remark
+        assert (f"ALTER ROLE docket SET {setting} = on." in said) is remark
+
+
+def test_a_pooler_that_mixes_up_statements_is_refused(made, template):
+    """Of what another client prepared in the same connection, psycopg knows nothing."""
+    app, _, _ = made(template)
+    with app.app_context():
+        event.listen(db.engine, "connect", _prepare_as_another_client)
+    words = "The pooler in front of PostgreSQL mixes up the statements of its clients. "
+    assert said_by(app, "serve").startswith(f"Error: {words}")
+    said = said_by(app, "doctor")
+    assert "FAIL database: shared by a pooler between transactions\n" in said
+    assert words in said
+
+
+def _prepare_as_another_client(driver, _record):
+    driver.execute("PREPARE _pg3_0 AS SELECT 'of another client'")
