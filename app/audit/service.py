@@ -18,7 +18,7 @@ from app.audit.event_types import EVENTS, IMPORTED, UNDO_OF, Category
 from app.audit.models import AuditEvent
 from app.core import ids
 from app.core.actor import SYSTEM, Actor, ActorKind
-from app.core.errors import DomainError, OutsideAllowlist
+from app.core.errors import DomainError, OutsideAllowlist, Unavailable
 from app.core.ids import request_id
 from app.database.session import AfterCommitSignal, Prepared, is_postgresql, run_write, session
 
@@ -226,8 +226,8 @@ def write_or_record_orphan(event_type: str, write: Callable[[], object]) -> bool
     """Like ``record_in_own_transaction``, for a ``write`` that opens its own transaction."""
     try:
         write()
-    except Exception:
-        log.exception("audit event not written", extra={"event_type": event_type})
+    except Exception as error:
+        _log_failure("audit event not written", event_type, error)
         _record_orphan(event_type)
         return False
     return True
@@ -237,8 +237,13 @@ def _record_orphan(event_type: str) -> None:
     payload = {"event_type": event_type, "reason": "write_failed"}
     try:
         run_write(lambda: record(SYSTEM, "audit.orphaned", Target("audit_event"), **payload))
-    except Exception:
-        log.exception("audit.orphaned not written", extra={"event_type": event_type})
+    except Exception as error:
+        _log_failure("audit.orphaned not written", event_type, error)
+
+
+def _log_failure(message: str, event_type: str, error: Exception) -> None:
+    traceback = None if isinstance(error, Unavailable) else error
+    log.error(message, extra={"event_type": event_type}, exc_info=traceback)
 
 
 def record_refusal(actor: Actor, error: DomainError, operation: str) -> None:

@@ -147,3 +147,5 @@ def configure(level: str) -> None:
     # botocore says at each start where it found its keys.
     for name in ("werkzeug", "uvicorn.access", "urllib3", "botocore"):
         logging.getLogger(name).setLevel(logging.WARNING)
+    # Warns of each pipeline that ends in an error, which is raised as well.
+    logging.getLogger("psycopg").setLevel(logging.ERROR)

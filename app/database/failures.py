@@ -11,8 +11,8 @@ from app.database import messages
 
 log = logging.getLogger(__name__)
 
-# How long a reason of the same kind is not logged again.
-QUIET_SECONDS = 10.0
+# After this long, a reason of the same kind is logged again.
+REPEAT_SECONDS = 10.0
 # When each class of error was last logged; None in commands, which print the reason.
 _logged_at: dict[type, float] | None = None
 
@@ -57,7 +57,7 @@ def log_outages() -> None:
 def unavailable(error: Exception) -> Unavailable:
     """The refusal of work in this outage; logs its reason, which clients do not get."""
     kind, now = type(getattr(error, "orig", error)), time.monotonic()
-    if _logged_at is not None and now - _logged_at.get(kind, -QUIET_SECONDS) >= QUIET_SECONDS:
+    if _logged_at is not None and now - _logged_at.get(kind, -REPEAT_SECONDS) >= REPEAT_SECONDS:
         _logged_at[kind] = now
         log.warning("the database is unavailable", extra={"reason": _first_line(error)})
     return Unavailable()

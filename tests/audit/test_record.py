@@ -9,7 +9,7 @@ from app.audit.event_types import EVENTS
 from app.audit.service import WORKSPACE_ID, Target, record, record_separately
 from app.core import ids
 from app.core.actor import ANONYMOUS, SYSTEM, Actor, ActorKind
-from app.core.errors import ReadOnlyBot
+from app.core.errors import ReadOnlyBot, Unavailable
 from app.core.ids import request_id
 from app.database.session import run_write, session, transaction
 from tests.support.story import event_types, events, make_ticket
@@ -87,6 +87,17 @@ def test_where_an_event_cannot_be_written_its_loss_is(app, caplog):
     assert event.event_type == "audit.orphaned"
     assert event.payload == {"event_type": "auth.logout", "reason": "write_failed"}
     assert "audit event not written" in caplog.text
+    assert caplog.records[-1].exc_info
+
+
+def test_in_an_outage_the_log_has_no_traceback_of_each_event(app, caplog, monkeypatch):
+    def fail(_work):
+        raise Unavailable
+
+    monkeypatch.setattr(service, "run_write", fail)
+    record_separately(HUMAN, "auth.logout", Target("user"))
+    said = [(one.message, one.exc_info) for one in caplog.records]
+    assert said == [("audit event not written", None), ("audit.orphaned not written", None)]
 
 
 @pytest.mark.parametrize(

@@ -70,6 +70,6 @@ def test_the_log_of_a_server_says_why_and_not_for_every_request(stranded, monkey
         failures.log_outages()
         (reason,) = reasons()
         assert reasons() == []
-        monkeypatch.setattr(failures, "QUIET_SECONDS", 0.0)
+        monkeypatch.setattr(failures, "REPEAT_SECONDS", 0.0)
         assert reasons() == [reason, reason]
     assert reason.endswith(("unable to open database file", "Connection refused"))
