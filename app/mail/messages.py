@@ -10,6 +10,7 @@ DAILY_DIGEST = "Daily digest"
 
 # Why a mail was not sent
 NO_STARTTLS_OR_LOGIN = "the server does not offer STARTTLS or a login"
+NO_PASSWORD_LOGIN = "the server does not offer a login with a password"
 TLS_REJECTED = "TLS: the certificate or handshake was rejected"
 SERVER_UNRESOLVED = "the name of the mail server could not be resolved"
 CONNECTION_REFUSED = "connection refused"

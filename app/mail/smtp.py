@@ -1,9 +1,12 @@
 """Sending by SMTP: verified TLS, with time limits for every step and the whole session."""
 
 import logging
+import re
 import smtplib
 import socket
 import ssl
+import time
+from base64 import b64encode
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,13 +26,16 @@ STEP_SECONDS = 30.0
 # Shorter than the lease of a claim.
 SESSION_SECONDS = 240.0
 UNTRIED = Outcome(is_untried=True)
+_DOMAIN = re.compile(r"([a-z0-9-]+\.)+[a-z][a-z0-9-]*")
 # The first match describes a failure.
 _KNOWN: tuple[tuple[type[Exception], str], ...] = (
     (smtplib.SMTPNotSupportedError, messages.NO_STARTTLS_OR_LOGIN),
     (ssl.SSLError, messages.TLS_REJECTED),
     (socket.gaierror, messages.SERVER_UNRESOLVED),
     (ConnectionRefusedError, messages.CONNECTION_REFUSED),
-    (smtplib.SMTPException, messages.CONNECTION_CLOSED),
+    (smtplib.SMTPServerDisconnected, messages.CONNECTION_CLOSED),
+    # The library raises the class itself if it knows none of the offered mechanisms.
+    (smtplib.SMTPException, messages.NO_PASSWORD_LOGIN),
     (OSError, messages.CONNECTION_FAILED),
 )
 
@@ -87,11 +93,11 @@ def refusal(settings: Settings) -> str | None:
 
 def _open(server: MailServer, settings: Settings, guard: Guard) -> smtplib.SMTP:
     """Open a session: greeted, secured and logged in as SMTP_URL specifies."""
-    hello = urlsplit(settings.base_url).hostname or "localhost"
     connected = socket.create_connection((server.host, server.port), CONNECT_SECONDS)
     # From here on the guard can end every step, including the first greeting.
     guard.watch(connected)
     connected.settimeout(STEP_SECONDS)
+    hello = _own_name(settings, connected)
     connection = smtplib.SMTP(local_hostname=hello, timeout=STEP_SECONDS)
     connection.sock = connected
     try:
@@ -103,11 +109,44 @@ def _open(server: MailServer, settings: Settings, guard: Guard) -> smtplib.SMTP:
         if server.tls == "starttls":
             _start_tls(connection, connected, server.host)
         if server.username:
-            connection.login(server.username, server.password)
+            _log_in(connection, server)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _own_name(settings: Settings, connected: socket.socket) -> str:
+    """The domain of BASE_URL, or if it has none, the address of this end (RFC 5321, 4.1.3)."""
+    host = urlsplit(settings.base_url).hostname or ""
+    if _DOMAIN.fullmatch(host):
+        return host
+    address = connected.getsockname()[0].partition("%")[0]
+    return f"[IPv6:{address}]" if ":" in address else f"[{address}]"
+
+
+def _log_in(connection: smtplib.SMTP, server: MailServer) -> None:
+    """Log in. The library sends ASCII only; servers take UTF-8 (RFC 4616)."""
+    name, password = server.username, server.password
+    if (name + password).isascii():
+        connection.login(name, password)
+        return
+    connection.ehlo_or_helo_if_needed()
+    offered = connection.esmtp_features.get("auth", "").split()
+    if "PLAIN" in offered:
+        given = _base64(f"\0{name}\0{password}")
+        code, answer = connection.docmd("AUTH", f"PLAIN {given}")
+    elif "LOGIN" in offered:
+        connection.docmd("AUTH", f"LOGIN {_base64(name)}")
+        code, answer = connection.docmd(_base64(password))
+    else:
+        raise smtplib.SMTPException
+    if code != 235:
+        raise smtplib.SMTPAuthenticationError(code, answer)
+
+
+def _base64(text: str) -> str:
+    return b64encode(text.encode()).decode()
 
 
 def _start_tls(connection: smtplib.SMTP, connected: socket.socket, host: str) -> None:
@@ -138,8 +177,13 @@ def _send_each(
     ended: Callable[[HeldMail, Outcome], None],
 ) -> None:
     sender = parseaddr(settings.mail_from)[1]
+    if connection.sock is not None:
+        # A server may check a text for minutes, and deliver it even if nobody waits any longer.
+        connection.sock.settimeout(SESSION_SECONDS)
+    # Leaves time for the mail that begins last.
+    last_begin = time.monotonic() + SESSION_SECONDS / 2
     for mail in mails:
-        if connection.sock is None or guard.has_fired:
+        if connection.sock is None or guard.has_fired or time.monotonic() > last_begin:
             ended(mail.claimed, UNTRIED)
             continue
         try:

@@ -10,7 +10,7 @@ import pytest
 from app.core import ids
 from app.mail import smtp, writing
 from app.mail.outbox import HeldMail, Outcome
-from app.mail.smtp import Addressed, send_all
+from app.mail.smtp import UNTRIED, Addressed, send_all
 from app.mail.writing import Letter
 from tests.support.mailbox import PASSWORD, mail_server
 
@@ -60,6 +60,58 @@ def test_it_logs_in_over_verified_tls(app, authority, using, scheme, monkeypatch
         assert outcome_of(app) == Outcome()
     assert len(box.received) == 1
     assert box.logins == ["docket"]
+
+
+@pytest.mark.parametrize("without", [[], ["PLAIN"]])
+def test_a_password_may_have_any_letters(app, authority, using, monkeypatch, without):
+    ca_file, certificate = authority
+    monkeypatch.setenv("SSL_CERT_FILE", str(ca_file))
+    with mail_server(certificate=certificate, password="pässwörd", without=without) as box:
+        using(f"smtp://docket:p%C3%A4ssw%C3%B6rd@localhost:{box.port}")
+        assert outcome_of(app) == Outcome()
+        using(f"smtp://docket:w%C3%A4ssw%C3%B6rd@localhost:{box.port}")
+        outcome = outcome_of(app)
+    assert outcome.is_transient
+    assert outcome.error.startswith("535")
+
+
+@pytest.mark.parametrize("password", ["secret", "p%C3%A4ss"])
+def test_a_server_that_knows_no_login_with_a_password(app, using, password):
+    def answer(connected):
+        connected.sendall(b"220 hello\r\n")
+        connected.recv(1000)
+        connected.sendall(b"250-hello\r\n250 AUTH XOAUTH2\r\n")
+        connected.recv(1000)
+
+    with listening(answer) as port:
+        using(f"smtp://docket:{password}@127.0.0.1:{port}?starttls=off")
+        outcome = outcome_of(app)
+    assert outcome.is_transient
+    assert "login" in outcome.error
+    assert "closed" not in outcome.error
+
+
+@pytest.mark.parametrize(
+    ("base_url", "host", "name"),
+    [
+        ("https://docket.example.org", "127.0.0.1", "docket.example.org"),
+        ("http://192.0.2.7:8000", "127.0.0.1", "[127.0.0.1]"),
+        ("http://docket:8000", "127.0.0.1", "[127.0.0.1]"),
+        ("http://[2001:db8::7]:8000", "::1", "[IPv6:::1]"),
+    ],
+)
+def test_it_greets_with_a_domain_or_an_address(app, using, base_url, host, name):
+    greetings = []
+
+    def answer(connected):
+        connected.sendall(b"220 hello\r\n")
+        greetings.append(connected.recv(1000))
+
+    with listening(answer, host) as port:
+        address = f"[{host}]" if ":" in host else host
+        using(f"smtp://{address}:{port}?starttls=off", base_url=base_url)
+        outcome_of(app)
+    assert greetings == [f"ehlo {name}\r\n".encode()]
 
 
 @pytest.mark.parametrize("scheme", ["smtp", "smtps"])
@@ -118,9 +170,10 @@ def test_a_dead_server(app, using):
 
 
 @contextmanager
-def listening(answer):
+def listening(answer, host="127.0.0.1"):
     """Run a server that passes each connection to ``answer``."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.create_server((host, 0), family=family) as server:
         server.settimeout(5)
 
         def run():
@@ -158,6 +211,20 @@ def test_a_slow_server_is_given_up(app, using, monkeypatch, answer):
     assert time.monotonic() - began < 2
     assert outcome.is_transient
     assert outcome.error.startswith("timeout")
+
+
+def test_a_text_may_be_checked_longer_than_a_step_takes(app, mailbox, posting, monkeypatch):
+    monkeypatch.setattr(smtp, "STEP_SECONDS", 0.2)
+    mailbox.on_text = lambda: time.sleep(0.5)
+    assert outcome_of(app) == Outcome()
+
+
+def test_a_mail_that_could_not_end_in_time_is_not_begun(app, mailbox, posting, monkeypatch):
+    monkeypatch.setattr(smtp, "SESSION_SECONDS", 1.0)
+    mailbox.on_text = lambda: time.sleep(0.6)
+    outcomes = list(send(app, "ada@example.org", "bo@example.org").values())
+    assert outcomes == [Outcome(), UNTRIED]
+    assert mailbox.recipients == ["ada@example.org"]
 
 
 def hang_up(connected):

@@ -3,7 +3,7 @@
 import email
 import email.policy
 import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from email.message import EmailMessage
@@ -28,6 +28,7 @@ class Mailbox:
     to_recipient: str | Callable[[str], str] = "250 OK"
     to_text: str = "250 OK"
     logins: list[str] = field(default_factory=list)
+    password: str = PASSWORD
     # Called when a text has arrived, before the reply.
     on_text: Callable[[], None] | None = None
 
@@ -72,7 +73,7 @@ def _authenticator(box: Mailbox) -> Callable[..., AuthResult]:
         assert isinstance(data, LoginPassword)
         given = (data.login.decode(), data.password.decode())
         box.logins.append(given[0])
-        return AuthResult(success=given == (USER, PASSWORD), handled=False)
+        return AuthResult(success=given == (USER, box.password), handled=False)
 
     return check
 
@@ -86,10 +87,19 @@ class _Controller(Controller):
 
 
 @contextmanager
-def mail_server(*, certificate: Path | None = None, implicit: bool = False) -> Iterator[Mailbox]:
-    """Run a server; with a certificate it requires STARTTLS, or speaks implicit TLS."""
-    box = Mailbox()
-    options: dict[str, Any] = {}
+def mail_server(
+    *,
+    certificate: Path | None = None,
+    implicit: bool = False,
+    password: str = PASSWORD,
+    without: Sequence[str] = (),
+) -> Iterator[Mailbox]:
+    """Run a server; with a certificate it requires STARTTLS, or speaks implicit TLS.
+
+    It takes any login but those ``without``.
+    """
+    box = Mailbox(password=password)
+    options: dict[str, Any] = {"auth_exclude_mechanism": without}
     context = None
     if certificate is not None:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
