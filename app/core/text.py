@@ -16,6 +16,8 @@ DESCRIPTION_LENGTH = 16_384
 
 # Embeddings, overrides and isolates, for a class of characters: they reorder what follows them.
 BIDI_CONTROLS = "\u202a-\u202e\u2066-\u2069"
+# Format characters that only join letters, as in Persian and some emoji.
+JOINERS = frozenset("\u200c\u200d")
 _BIDI_CONTROL = re.compile(f"[{BIDI_CONTROLS}]")
 _SMALL_INT = re.compile(r"[0-9]{1,9}")
 COLOR_PATTERN = re.compile(r"#[0-9A-Fa-f]{6}")

@@ -5,6 +5,8 @@ import re
 import unicodedata
 from fnmatch import fnmatchcase
 
+from app.core.text import JOINERS
+
 # The bytes read to detect a file's type.
 HEAD_BYTES = 64 * 1024
 MAX_NAME_LENGTH = 200
@@ -53,8 +55,6 @@ _MARKUP = (
     (re.compile(r"<(!doctype\s+html|html|head|body|script|iframe)[\s>]", re.I), "text/html"),
     (re.compile(r"^\s*<\?xml"), "text/xml"),
 )
-# Format characters that only join letters, as in Persian and some emoji.
-_JOINERS = frozenset("\u200c\u200d")
 
 
 def media_type(head: bytes, name: str) -> str:
@@ -95,7 +95,7 @@ def clean_name(sent: str) -> str:
     """The last part of a path, without characters that hide or reorder other characters."""
     name = unicodedata.normalize("NFC", sent).replace("\\", "/").rpartition("/")[2]
     kept = "".join(
-        char if unicodedata.category(char)[0] != "C" or char in _JOINERS else " " for char in name
+        char if unicodedata.category(char)[0] != "C" or char in JOINERS else " " for char in name
     )
     shown = re.sub(r"\s+", " ", re.sub(r'[<>:"|?*]', "_", kept)).strip(". ")
     if len(shown) > MAX_NAME_LENGTH:

@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from email.header import Header
 from email.message import EmailMessage
 from email.policy import EmailPolicy
 from email.utils import format_datetime, parseaddr
@@ -14,12 +15,13 @@ from flask import current_app
 
 from app.config import Settings
 from app.core.ids import created_ms
-from app.core.text import BIDI_CONTROLS
+from app.core.text import BIDI_CONTROLS, JOINERS
 from app.mail.models import Mail, MailKind
 
 SUBJECT_LENGTH = 200
 # Control characters and lone surrogates, which a mail must not contain.
 _CONTROL = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029{BIDI_CONTROLS}\ud800-\udfff]")
+_NO_TEXT = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 # Do not fold long addresses: folding would encode them.
 _WHOLE = frozenset({"message-id", "in-reply-to", "references", "list-unsubscribe"})
 
@@ -84,12 +86,14 @@ def write(mail: Mail) -> Letter | None:
 
 class _Policy(EmailPolicy):
     def fold(self, name: str, value: Any) -> str:
+        if name == "Subject" and not value.isascii():
+            # The base class loses spaces between words that it encodes.
+            value = Header(value, "utf-8", header_name=name).encode(linesep="\r\n")
+            return f"{name}: {value}\r\n"
         return f"{name}: {value}\r\n" if name.lower() in _WHOLE else super().fold(name, value)
 
     def fold_binary(self, name: str, value: Any) -> bytes:
-        if name.lower() in _WHOLE:
-            return self.fold(name, value).encode("ascii")
-        return super().fold_binary(name, value)
+        return self.fold(name, value).encode("ascii")
 
 
 _POLICY = _Policy(linesep="\r\n", cte_type="7bit")
@@ -128,10 +132,12 @@ def domain(settings: Settings) -> str:
 def one_line(text: str) -> str:
     """A header's text: one line without control characters, at most ``SUBJECT_LENGTH``.
 
+    Joiners stay, as emoji and some scripts need them.
+
     Text that looks like an encoded word (RFC 2047) is split, or clients would decode it.
     """
     kept = "".join(
-        " " if unicodedata.category(one) in ("Cc", "Cf", "Cs", "Zl", "Zp") else one for one in text
+        " " if unicodedata.category(one) in _NO_TEXT and one not in JOINERS else one for one in text
     )
     return " ".join(kept.replace("=?", "= ?").split())[:SUBJECT_LENGTH]
 

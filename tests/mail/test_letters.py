@@ -2,6 +2,7 @@
 
 import email
 import email.policy
+from email.header import decode_header, make_header
 
 import pytest
 
@@ -79,6 +80,25 @@ KNOWN = {
 def test_the_subject_says_what_it_can(app, text):
     _, message = made(app, Letter(text, "x"))
     assert message["Subject"] == writing.one_line(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'OPS-1 日本語 "quoted" 👍🏽 🚀🔥 für 🚀🔥 =',
+        "OPS-1 Über ЖЖЖЖЖЖЖЖЖЖЖЖЖЖЖ straße, _ a 🚀",
+        "OPS-12 Не открывается страница входа после обновления сервера",
+        "OPS-12 Übergrößenträger müssen größere Äpfel öfter für Ämter prüfen",
+        "می\u200cخواهم 👩\u200d💻 " * 8,
+        "日本語の長い件名" * 12,
+    ],
+)
+def test_every_reader_decodes_a_long_subject(app, text):
+    raw, message = made(app, Letter(text, "x"))
+    stored = email.message_from_bytes(raw)["Subject"].replace("\r\n", "")
+    decoded = str(make_header(decode_header(stored)))
+    assert decoded == message["Subject"] == text.strip()
+    assert all(len(line) <= 78 for line in raw.partition(b"\r\n\r\n")[0].split(b"\r\n"))
 
 
 def test_long_identifiers_stay_whole(app, using):
