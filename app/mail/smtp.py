@@ -27,6 +27,8 @@ STEP_SECONDS = 30.0
 SESSION_SECONDS = 240.0
 UNTRIED = Outcome(is_untried=True)
 _DOMAIN = re.compile(r"([a-z0-9-]+\.)+[a-z][a-z0-9-]*")
+# Servers such as Postfix refuse a recipient where they mean the sender, the client or its login.
+_NOT_OF_RECIPIENT = re.compile(r"5\.(1\.[78]|5\.\d+|7\.\d+) ")
 # The first match describes a failure.
 _KNOWN: tuple[tuple[type[Exception], str], ...] = (
     (smtplib.SMTPNotSupportedError, messages.NO_STARTTLS_OR_LOGIN),
@@ -211,6 +213,8 @@ def _failed(problem: Exception, guard: Guard, *, is_of_server: bool = False) -> 
         text = " ".join(f"{refused.smtp_code} {said}".split())
         is_final = refused.smtp_code >= 500 and not is_of_server
         is_final = is_final and not isinstance(problem, smtplib.SMTPSenderRefused)
+        if isinstance(problem, smtplib.SMTPRecipientsRefused) and _NOT_OF_RECIPIENT.match(said):
+            is_final = False
         return Outcome("".join(filter(str.isprintable, text)), is_transient=not is_final)
     return Outcome(_words(problem), is_transient=True)
 

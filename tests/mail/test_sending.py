@@ -255,6 +255,11 @@ def test_what_is_no_mail_server_is_tried_again_later(app, using, answer):
     [
         ("451 4.7.1 Greylisted, try again", "250 OK", True),
         ("550 5.1.1 No such user", "250 OK", False),
+        ("550 No such user", "250 OK", False),
+        ("553 5.7.1 <docket@x>: Sender address rejected: not owned by user", "250 OK", True),
+        ("554 5.7.1 <unknown[192.0.2.7]>: Client host rejected", "250 OK", True),
+        ("504 5.5.2 <docket>: Helo command rejected", "250 OK", True),
+        ("550 5.1.8 <docket@x>: Sender address rejected: Domain not found", "250 OK", True),
         ("250 OK", "452 4.2.2 Mailbox full", True),
         ("250 OK", "554 5.7.1 Spam", False),
     ],
