@@ -22,9 +22,10 @@ QUOTE_LENGTH = 240
 # A zero width space between a mention's sign and the name makes it plain text.
 _APART = "\u200b"
 # Signs that a backslash makes plain text. Mattermost shows the backslash before other signs, so
-# those that begin an emoji, a formula or the rest of an address are separated from what follows.
+# those that begin an emoji, a formula, a character reference or the rest of an address are
+# separated from what follows.
 _OF_MATTERMOST = re.compile(r"[\\`*_{}\[\]()#+\-.!|~>]")
-_APART_IN_MATTERMOST = re.compile(r"[@:$<]")
+_APART_IN_MATTERMOST = re.compile(r"[@:$<]|&(?=[#\w])")
 _OF_DISCORD = re.compile(r"[\\`*_{}\[\]()#+\-.!|~<>:=&/^$]")
 # The path to which messages of a Matrix room are sent; the id of the message follows.
 _MATRIX_PATH = re.compile(r"/_matrix/client/v3/rooms/[^/?]+/send/m\.room\.message")

@@ -70,6 +70,8 @@ def test_what_people_wrote_is_text(form, written):
             unescaped = re.sub(r"\\(?:[^\w\s]|_)", "", sentence)
             assert not re.search(r"[*_`~\[\]()!|#]", unescaped), unescaped
             assert "://" not in sentence
+            # Mattermost shows the character that a reference names.
+            assert not re.search(r"(?<!\\)&[#\w]", shown)
             link, _, quote = rest.partition("\n")
             assert link.endswith("](<https://d.example/tickets/OPS-1>)")
             assert quote.startswith("> ")
