@@ -76,8 +76,6 @@ class Review:
     references: References
     # The number of further events, up to MAX_COUNT.
     left: int
-    # Whether the events are limited to changes made without reading.
-    is_unread: bool = False
 
 
 def _subject(bot: User) -> str:
@@ -125,7 +123,6 @@ def review(actor: Actor, username: str, *, unread: bool = False) -> Review:
         events=events,
         references=_references(events) if events else References(),
         left=left,
-        is_unread=unread,
     )
 
 

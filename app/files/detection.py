@@ -72,11 +72,6 @@ def media_type(head: bytes, name: str) -> str:
     return _TEXTS.get(suffix, PLAIN)
 
 
-def is_text(kind: str) -> bool:
-    """Whether this is the type of a text file."""
-    return kind.startswith("text/") or kind in ("application/json", "image/svg+xml")
-
-
 def _as_text(head: bytes) -> str | None:
     try:
         # The head may end within a character.

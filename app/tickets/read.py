@@ -351,11 +351,3 @@ _CHILDREN = Prepared(
 def children(ticket_id: str) -> list[dict[str, Any]]:
     """The live children of a ticket, oldest first, without bodies."""
     return tickets_json(_CHILDREN.all(ticket_id=ticket_id))
-
-
-_LABELS_OF = Prepared(select(LABELS).select_from(Ticket).where(Ticket.id == bindparam("ticket_id")))
-
-
-def labels_of(ticket_id: str) -> list[LabelSummary]:
-    """The labels of a ticket that exists, by name."""
-    return labels_in(_LABELS_OF.all(ticket_id=ticket_id)[0].labels)

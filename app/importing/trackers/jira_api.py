@@ -33,7 +33,6 @@ from app.importing.trackers.parts import IssueParts, IssueReferences, completed
 TITLE = "Jira"
 PER_PAGE = 100
 MAX_CHANGES = 1_000
-# The author of the content of deleted accounts.
 
 _KEY = re.compile(r"[A-Za-z][A-Za-z0-9_]{1,63}")
 _EPIC_LINK = "com.pyxis.greenhopper.jira:gh-epic-link"

@@ -123,8 +123,6 @@ class Stream:
     is_cut: bool = False
     # The id of the oldest comment in it, if there are older ones.
     oldest: str = ""
-    # Whether a comment in it is the reader's own.
-    has_own: bool = False
     # The last event, and the number of events in the overlap before it.
     since: str = ""
     overlap: int = 0
@@ -165,7 +163,6 @@ def render_rows(subject: TicketPageData, rows: StreamRows) -> Stream:
         show=rows.show,
         is_cut=len(events) == stream_queries.EVENTS_SHOWN,
         oldest=oldest,
-        has_own=any(comment["author_user_id"] == actor().id for comment in comments),
         **position(subject.ticket["id"], events),
     )
 
