@@ -68,8 +68,8 @@ class LoginStep:
         return STEP_MS // 1000
 
 
-def human_actor(user: User, session_id: str | None = None) -> Actor:
-    return Actor(ActorKind.HUMAN, user_id=user.id, username=user.username, session_id=session_id)
+def human_actor(user: User) -> Actor:
+    return Actor(ActorKind.HUMAN, user_id=user.id, username=user.username)
 
 
 @operation(Access.PUBLIC)

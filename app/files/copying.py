@@ -2,7 +2,7 @@
 
 import hashlib
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from sqlalchemy import select
@@ -14,23 +14,16 @@ from app.files.store import ContentMissing, NewContent, Store
 BATCH = 500
 
 
-def copy_contents(
-    contents: Iterable[str],
-    source: Store,
-    target: Store,
-    folder: Path,
-    done: Callable[[int], object] = lambda _: None,
-) -> list[str]:
+def copy_contents(contents: Iterable[str], source: Store, target: Store, folder: Path) -> list[str]:
     """Copy contents that are missing or damaged in the target; returns those that it still lacks.
 
     ``folder`` is for temporary files, on the same file system as a target that is a folder.
     """
-    lost = []
-    for sha256 in contents:
-        if not (_has_whole(target, sha256) or _copy(sha256, source, target, folder)):
-            lost.append(sha256)
-        done(1)
-    return lost
+    return [
+        sha256
+        for sha256 in contents
+        if not (_has_whole(target, sha256) or _copy(sha256, source, target, folder))
+    ]
 
 
 def _has_whole(store: Store, sha256: str) -> bool:

@@ -52,11 +52,11 @@ _IDS = Prepared(
 )
 
 
-def ids_in_body(project_id: str, label_ids: Sequence[str], field: str = "label_ids") -> list[str]:
+def ids_in_body(project_id: str, label_ids: Sequence[str]) -> list[str]:
     """Like ``named_in_body``, for verbs that need only the ids."""
-    unique, canonical = _named(label_ids, field)
+    unique, canonical = _named(label_ids, "label_ids")
     rows = _IDS.all(label_ids=canonical, project_id=project_id) if canonical else []
-    _check_found({row.id for row in rows}, unique, field)
+    _check_found({row.id for row in rows}, unique, "label_ids")
     return unique
 
 

@@ -146,10 +146,10 @@ def _moment(claims: Claims, name: str) -> float:
     return value
 
 
-def _text(claims: Claims, name: str, max_length: int = 255) -> str:
+def _text(claims: Claims, name: str) -> str:
     """A text that can be stored."""
     value = claims.get(name)
-    if not isinstance(value, str) or not 0 < len(value) <= max_length or not value.isprintable():
+    if not isinstance(value, str) or not 0 < len(value) <= 255 or not value.isprintable():
         raise TokenRefused(name)
     return value
 

@@ -88,11 +88,11 @@ def list_links(actor: Actor, reference: str, *, limit: int, cursor: str | None) 
     )
 
 
-def checked_url(value: str, field: str = "url") -> str:
+def checked_url(value: str) -> str:
     """An https address with a host, without a user; raises InvalidField."""
-    text.checked(value, field, URL_LENGTH)
+    text.checked(value, "url", URL_LENGTH)
     if not value.startswith("https://"):
-        raise InvalidField(field, "not_https", messages.LINK_NOT_HTTPS)
+        raise InvalidField("url", "not_https", messages.LINK_NOT_HTTPS)
     try:
         split = urlsplit(value)
         # Reading the port checks it.
@@ -100,8 +100,7 @@ def checked_url(value: str, field: str = "url") -> str:
     except ValueError:
         is_valid = False
     if not is_valid or judged(value) != value:
-        message = messages.LINK_INVALID
-        raise InvalidField(field, "pattern", message)
+        raise InvalidField("url", "pattern", messages.LINK_INVALID)
     return value
 
 

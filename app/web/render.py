@@ -170,10 +170,10 @@ def oob(content: str, target: str, how: str = "beforeend") -> str:
     return f'<div hx-swap-oob="{how}:{target}">{content}</div>'
 
 
-def toast(text: str, kind: str = "", href: str = "", action: str = "") -> str:
+def toast(text: str) -> str:
     """A toast as an out-of-band fragment."""
     ui: Any = current_app.jinja_env.globals["ui"]
-    return oob(str(ui.toast(text, kind, href, action)), "#toasts")
+    return oob(str(ui.toast(text)), "#toasts")
 
 
 def undo_toast(text: str, back: str, *, href: str = "", action: str = "") -> str:
