@@ -81,6 +81,8 @@ def follow(moment: int, before: int, after: int) -> bool:
 
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# The last millisecond of the year 9999, the latest time that ``iso`` can show.
+LATEST_MS = 253_402_300_799_999
 
 
 # Cached, as lists show the same times again and again.

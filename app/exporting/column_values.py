@@ -6,7 +6,7 @@ These are the JSON columns, and texts that no constraint of the database limits.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from app.core.clock import is_day
+from app.core.clock import LATEST_MS, is_day
 from app.core.ids import UUID_PATTERN
 from app.exporting import messages
 from app.projects.models import StateCategory
@@ -16,9 +16,8 @@ from app.webhooks.models import WebhookForm
 # Raises ValueError, which names the place of the value.
 Check = Callable[[str, Any], None]
 
-# The largest of both databases, and the last millisecond of the year 9999.
+# The largest of both databases.
 MAX_INTEGER = (1 << 63) - 1
-MAX_MOMENT = 253_402_300_799_999
 
 
 def _of(kind: str, fits: Callable[[Any], bool]) -> Check:
@@ -100,7 +99,7 @@ _ID = _of(
 )
 _WHOLE = _of(messages.A_COUNT, _is_whole)
 _NUMBER = _of(messages.A_NUMBER, _is_number)
-_MOMENT = _of(messages.MILLISECONDS, lambda value: _is_whole(value) and value <= MAX_MOMENT)
+_MOMENT = _of(messages.MILLISECONDS, lambda value: _is_whole(value) and value <= LATEST_MS)
 _DAY_OR_NULL = _or_null(_of(messages.A_DAY, lambda value: isinstance(value, str) and is_day(value)))
 _IDS = _list(_ID)
 _NO_PROJECT = _of(messages.OF_A_PROJECT, lambda _: False)

@@ -12,7 +12,7 @@ from typing import Any
 
 from marshmallow import EXCLUDE, RAISE, Schema, ValidationError, fields
 
-from app.core.clock import EPOCH, is_day
+from app.core.clock import EPOCH, LATEST_MS, is_day
 from app.core.errors import Details, InvalidField, RequestInvalid
 from app.core.ids import as_uuid
 from app.core.messages import (
@@ -33,9 +33,6 @@ _MOMENT = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,9}))?"
     r"(?:([Zz])|([+\- ])([0-9]{2}):([0-9]{2}))"
 )
-# All times are within this range, and every time in it can be shown.
-EARLIEST_MS = 0
-LATEST_MS = 253_402_300_799_999
 # Valid integers are shorter: every number with this many digits is out of range.
 _DIGITS = 18
 MAX_ITEMS = 100_000
@@ -196,8 +193,8 @@ def _milliseconds(text: str, *, round_up: bool) -> int:
     seconds = (moment - EPOCH - offset) // timedelta(seconds=1)
     nanoseconds = int((fraction or "0").ljust(9, "0"))
     moment_ms = seconds * 1000 + (-(-nanoseconds // 10**6) if round_up else nanoseconds // 10**6)
-    # An offset, or rounding up, can exceed the range.
-    return min(max(moment_ms, EARLIEST_MS), LATEST_MS)
+    # An offset, or rounding up, can exceed the range of times that can be shown.
+    return min(max(moment_ms, 0), LATEST_MS)
 
 
 class StrictSchema(Schema):

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from sqlalchemy import ColumnElement, TextClause, and_, func, not_, or_, select
 
 from app.audit.models import HAS_INDEXED_TARGET, AuditEvent
-from app.core.clock import DAY_MS, HOUR_MS, MINUTE_MS, now_ms
+from app.core.clock import DAY_MS, HOUR_MS, LATEST_MS, MINUTE_MS, now_ms
 from app.core.ids import created_ms
 from app.database.session import session
 
@@ -17,7 +17,6 @@ MAX_REQUESTS = 50
 _AGO = re.compile(r"([0-9]{1,6})([mhd])")
 # Events that make a ticket exist.
 BEGUN = ("ticket.created", "ticket.restored")
-LATEST = 253_402_300_799_999
 _UNITS = {"m": MINUTE_MS, "h": HOUR_MS, "d": DAY_MS}
 
 
@@ -32,8 +31,8 @@ def moment_of(text: str) -> int:
     else:
         time = datetime.fromisoformat(text)
         moment = round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)
-    # Beyond these, an offset leads to years that dates cannot represent.
-    return min(max(moment, 0), LATEST)
+    # An offset can exceed the range of times that can be shown.
+    return min(max(moment, 0), LATEST_MS)
 
 
 def end_of_now() -> int:
@@ -59,7 +58,7 @@ class RewindScope:
         """What a user did in these requests, at any time."""
         chosen = tuple(sorted(set(request_ids)))
         start = min((created_ms(one) for one in chosen), default=0)
-        return cls(user_id, min(start, LATEST - 1), LATEST, None, chosen)
+        return cls(user_id, min(start, LATEST_MS - 1), LATEST_MS, None, chosen)
 
     def condition(self) -> ColumnElement[bool]:
         """The condition for events of the scope; never null, so that it can be negated."""
