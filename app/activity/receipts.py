@@ -23,17 +23,18 @@ from app.projects.models import Project
 from app.tickets.models import Comment
 from app.wiki.models import WikiPage
 
-# The slug of the house rules.
-RULES = "agents"
+HOUSE_RULES_SLUG = "agents"
 # A receipt covers this many of a ticket's newest comments.
 COMMENTS = 200
 _USER = bindparam("user_id", type_=Id())
 _KEY = cast(bindparam("key", type_=Id()), Text)
 _PAGE = literal("page:", Text())
 _own, _global = shared_alias(WikiPage, "own"), shared_alias(WikiPage, "global_rules")
-_OWN_RULES = and_(_own.slug == RULES, _own.deleted_at.is_(None), _own.project_id == Project.id)
+_OWN_RULES = and_(
+    _own.slug == HOUSE_RULES_SLUG, _own.deleted_at.is_(None), _own.project_id == Project.id
+)
 _GLOBAL_RULES = and_(
-    _global.slug == RULES, _global.deleted_at.is_(None), _global.project_id.is_(None)
+    _global.slug == HOUSE_RULES_SLUG, _global.deleted_at.is_(None), _global.project_id.is_(None)
 )
 _RULES_ID = func.coalesce(_own.id, _global.id)
 

@@ -4,7 +4,7 @@ from urllib.parse import unquote
 
 from sqlalchemy import bindparam, select
 
-from app.activity import receipts
+from app.activity.receipts import HOUSE_RULES_SLUG
 from app.core.actor import Actor
 from app.core.errors import InvalidField, NotFound
 from app.core.ids import is_display_id
@@ -20,13 +20,12 @@ from app.wiki.models import WikiPage
 
 TICKET = "ticket://"
 PAGE = "wiki://page/"
-GUIDE_SLUG = receipts.RULES
-GUIDE_URI = f"{PAGE}{GUIDE_SLUG}"
+HOUSE_RULES_URI = f"{PAGE}{HOUSE_RULES_SLUG}"
 SHOWN_COMMENTS = 200
 
-_GUIDE = Prepared(
+_HOUSE_RULES = Prepared(
     select(WikiPage.id).where(
-        WikiPage.slug == GUIDE_SLUG,
+        WikiPage.slug == HOUSE_RULES_SLUG,
         WikiPage.project_id == bindparam("project_id"),
         WikiPage.deleted_at.is_(None),
     )
@@ -35,7 +34,7 @@ _GUIDE = Prepared(
 
 def guide_of(project_id: str) -> dict[str, str]:
     """``guide``, the address of the house rules, if the project has any; merged into an answer."""
-    return {"guide": GUIDE_URI} if _GUIDE.all(project_id=project_id) else {}
+    return {"guide": HOUSE_RULES_URI} if _HOUSE_RULES.all(project_id=project_id) else {}
 
 
 def house_rules(actor: Actor) -> list[Resource]:
@@ -44,13 +43,13 @@ def house_rules(actor: Actor) -> list[Resource]:
     Where a global page has the same slug, the address means that page.
     """
     columns = (WikiPage.title, WikiPage.updated_at, WikiPage.project_id, WikiPage.id)
-    statement = select(*columns).where(WikiPage.slug == GUIDE_SLUG, loaders.live_for(actor))
+    statement = select(*columns).where(WikiPage.slug == HOUSE_RULES_SLUG, loaders.live_for(actor))
     # At most one page is global, so two rows include a project's page if there is one.
     rows = session.execute(statement.order_by(*loaders.MEANT_FIRST).limit(2)).all()
     if all(row.project_id is None for row in rows):
         return []
     meant = rows[0]
-    return [Resource(GUIDE_URI, GUIDE_SLUG, meant.title, meant.updated_at, meant.id)]
+    return [Resource(HOUSE_RULES_URI, HOUSE_RULES_SLUG, meant.title, meant.updated_at, meant.id)]
 
 
 def newest_tickets(actor: Actor, limit: int) -> list[Resource]:

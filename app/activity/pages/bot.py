@@ -9,6 +9,7 @@ from app.accounts import user_refs
 from app.accounts.builders import bot_json
 from app.activity import bot_activity
 from app.activity.pages.log import pages
+from app.activity.receipts import HOUSE_RULES_SLUG
 from app.activity.sentences import in_words
 from app.bots import service as bots
 from app.bots.messages import MODES
@@ -27,8 +28,6 @@ from app.web.guard import actor
 from app.web.render import go, html, page, render
 from app.wiki.models import WikiPage
 
-# The slug of the house rules.
-SLUG = "agents"
 EDITABLE = ("display_name", "mode", "project_ids", "can_edit_global_wiki")
 # The sparkline: the width of an hour, and the height of the busiest one.
 STEP, HEIGHT = 6, 28
@@ -42,7 +41,7 @@ def of_ticket(reference: str) -> Response:
         project = projects_loaders.visible(actor(), ticket.project_id)
         content = render(
             "bots/_at_ticket.html",
-            guide=_guide(project.id, project.key),
+            house_rules=_house_rules(project.id, project.key),
             stalled_since=stalled_bots.stalled_since(actor(), ticket.id),
             ticket=read.ticket_by_id(ticket.id),
             project=project,
@@ -55,20 +54,20 @@ def of_ticket(reference: str) -> Response:
 def of_project(key: str) -> Response:
     with reading():
         project = projects_loaders.visible_by_key(actor(), key)
-        guide = _guide(project.id, project.key)
-    return html(render("bots/_guide.html", guide=guide, project=project))
+        house_rules = _house_rules(project.id, project.key)
+    return html(render("bots/_house_rules.html", house_rules=house_rules, project=project))
 
 
-def _guide(project_id: str, key: str) -> dict[str, Any] | None:
+def _house_rules(project_id: str, key: str) -> dict[str, Any] | None:
     """The house rules of a project, which ``tools/resources.py`` gives to bots."""
     title = session.scalar(
         select(WikiPage.title).where(
-            WikiPage.slug == SLUG,
+            WikiPage.slug == HOUSE_RULES_SLUG,
             WikiPage.deleted_at.is_(None),
             WikiPage.project_id == project_id,
         )
     )
-    return {"title": title, "href": f"/projects/{key}/wiki/{SLUG}"} if title else None
+    return {"title": title, "href": f"/projects/{key}/wiki/{HOUSE_RULES_SLUG}"} if title else None
 
 
 @pages.get("/bots/<username>")
