@@ -55,7 +55,7 @@ def relation_json(row: Any, ticket_id: str) -> dict[str, Any]:
 
 
 @lru_cache
-def _rows(fenced: bool) -> AnySelect:
+def _rows(has_allowlist: bool) -> AnySelect:
     """A ticket's relations to live tickets that the actor sees, by the values of ``_values``."""
     ticket_id: BindParameter[str] = bindparam("ticket_id", type_=Id())
     other_id = case(
@@ -90,7 +90,7 @@ def _rows(fenced: bool) -> AnySelect:
             Project.deleted_at.is_(None),
         )
     )
-    if fenced:
+    if has_allowlist:
         statement = statement.where(Other.project_id.in_(bindparam("allowlist", expanding=True)))
     return statement
 
@@ -101,8 +101,8 @@ def _values(actor: Actor, ticket_id: str) -> dict[str, Any]:
 
 
 @lru_cache
-def _all(fenced: bool) -> Prepared:
-    return Prepared(_rows(fenced).order_by(TicketRelation.created_at))
+def _all(has_allowlist: bool) -> Prepared:
+    return Prepared(_rows(has_allowlist).order_by(TicketRelation.created_at))
 
 
 def of_ticket(actor: Actor, ticket_id: str) -> list[dict[str, Any]]:

@@ -47,10 +47,10 @@ def known(actor: Actor, project_id: str | None, links: Links) -> list[Known]:
     }
     if not values:
         return []
-    fence = loaders.fence(actor)
+    allowlist = loaders.allowlist_of(actor)
     scope = {"project_id": project_id} if project_id is not None and links.slugs else {}
-    statement = _statement(frozenset(values), bool(scope), bool(fence))
-    return [*map(tuple, statement.all(**values, **scope, **fence))]
+    statement = _statement(frozenset(values), bool(scope), bool(allowlist))
+    return [*map(tuple, statement.all(**values, **scope, **allowlist))]
 
 
 def targets_of(rows: Sequence[Known], key: str | None, links: Links) -> Targets:
@@ -83,19 +83,19 @@ def _is_of_project(row: Known) -> bool:
 
 
 @lru_cache
-def _statement(names: frozenset[str], in_project: bool, fenced: bool) -> Prepared:
+def _statement(names: frozenset[str], in_project: bool, has_allowlist: bool) -> Prepared:
     """Cached, because building the statement costs more than running it."""
     parts = []
     if "slugs" in names:
-        parts.append(_pages(in_project, fenced))
+        parts.append(_pages(in_project, has_allowlist))
     if "display_ids" in names:
-        parts.append(_tickets(fenced))
+        parts.append(_tickets(has_allowlist))
     if "usernames" in names:
         parts.append(_users())
     return Prepared(union_all(*parts) if len(parts) > 1 else parts[0], planned_once=True)
 
 
-def _pages(in_project: bool, fenced: bool) -> AnySelect:
+def _pages(in_project: bool, has_allowlist: bool) -> AnySelect:
     # Force the index on slugs: a text names few, and a scope can have thousands of pages.
     page_scope: ColumnElement[str | None] = Unindexed(WikiPage.project_id)
     scope: ColumnElement[bool] = page_scope.is_(None)
@@ -113,7 +113,7 @@ def _pages(in_project: bool, fenced: bool) -> AnySelect:
         WikiPage.slug.in_(bindparam("slugs", expanding=True)),
         scope,
         WikiPage.deleted_at.is_(None),
-        loaders.seen(fenced=fenced),
+        loaders.seen(has_allowlist=has_allowlist),
     )
 
 
@@ -129,7 +129,7 @@ def _users() -> AnySelect:
     ).where(User.username.in_(bindparam("usernames", expanding=True)))
 
 
-def _tickets(fenced: bool) -> AnySelect:
+def _tickets(has_allowlist: bool) -> AnySelect:
     statement = (
         select(
             literal(TICKET).label("kind"),
@@ -148,6 +148,6 @@ def _tickets(fenced: bool) -> AnySelect:
             Project.deleted_at.is_(None),
         )
     )
-    if fenced:
+    if has_allowlist:
         statement = statement.where(Ticket.project_id.in_(bindparam("allowlist", expanding=True)))
     return statement

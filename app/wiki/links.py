@@ -178,8 +178,8 @@ def _has_live_page(page: type[WikiPage], in_scope: ColumnElement[bool]) -> Colum
 
 
 @lru_cache
-def _links_of_live_pages(fenced: bool) -> AnySelect:
-    """Links of live pages that an actor can see; for ``fenced`` see ``loaders.seen``."""
+def _links_of_live_pages(has_allowlist: bool) -> AnySelect:
+    """Links of live pages that an actor can see; for ``has_allowlist`` see ``loaders.seen``."""
     return (
         select(
             WikiLink.id.label("link_id"),
@@ -191,22 +191,22 @@ def _links_of_live_pages(fenced: bool) -> AnySelect:
             WikiPage.project_id,
         )
         .join(WikiPage, WikiPage.id == WikiLink.page_id)
-        .where(WikiPage.deleted_at.is_(None), loaders.seen(fenced=fenced))
+        .where(WikiPage.deleted_at.is_(None), loaders.seen(has_allowlist=has_allowlist))
     )
 
 
 @lru_cache
-def _backlinks(fenced: bool, is_global: bool) -> AnySelect:
+def _backlinks(has_allowlist: bool, is_global: bool) -> AnySelect:
     """Links that mean the global page of a slug, or a project's."""
-    statement = _links_of_live_pages(fenced).where(WikiLink.target_slug == bindparam("slug"))
+    statement = _links_of_live_pages(has_allowlist).where(WikiLink.target_slug == bindparam("slug"))
     if is_global:
         return statement.where(or_(WikiPage.project_id.is_(None), ~_has_own_page()))
     return statement.where(WikiPage.project_id == bindparam("project_id"))
 
 
 @lru_cache
-def _broken(fenced: bool) -> AnySelect:
-    return _links_of_live_pages(fenced).where(~_has_own_page(), ~_has_global_page())
+def _broken(has_allowlist: bool) -> AnySelect:
+    return _links_of_live_pages(has_allowlist).where(~_has_own_page(), ~_has_global_page())
 
 
 # The most broken links in the response to a save.
@@ -243,10 +243,10 @@ def links_to(
     actor: Actor, slug: str, project_id: str | None, *, limit: int, cursor: str | None = None
 ) -> Page:
     """The pages whose links mean the page of this slug and scope, the newest link first."""
-    fence = loaders.fence(actor)
+    allowlist = loaders.allowlist_of(actor)
     scope = {"project_id": project_id} if project_id is not None else {}
     return paginate(
-        _backlinks(bool(fence), project_id is None),
+        _backlinks(bool(allowlist), project_id is None),
         kind="backlink",
         sort=WikiLink.created_at,
         id_column=WikiLink.id,
@@ -254,16 +254,16 @@ def links_to(
         cursor=cursor,
         build=lambda rows: [page_summary(row) for row in rows],
         id_key="link_id",
-        values={"slug": slug, **scope, **fence},
+        values={"slug": slug, **scope, **allowlist},
     )
 
 
 @operation(Access.READ)
 def list_broken_links(actor: Actor, *, limit: int, cursor: str | None) -> Page:
     """Links that mean no page, one row per page and target, the newest first."""
-    fence = loaders.fence(actor)
+    allowlist = loaders.allowlist_of(actor)
     return paginate(
-        _broken(bool(fence)),
+        _broken(bool(allowlist)),
         kind="broken_link",
         sort=WikiLink.created_at,
         id_column=WikiLink.id,
@@ -273,5 +273,5 @@ def list_broken_links(actor: Actor, *, limit: int, cursor: str | None) -> Page:
             {"target_slug": row.target_slug, "page": page_summary(row)} for row in rows
         ],
         id_key="link_id",
-        values=fence,
+        values=allowlist,
     )

@@ -24,7 +24,7 @@ _IN_LIVE_PROJECT = WikiPage.project_id.not_in(
     select(Project.id).where(Project.deleted_at.is_not(None))
 )
 _SEEN = or_(_IS_GLOBAL, _IN_LIVE_PROJECT)
-_SEEN_THROUGH_FENCE = or_(
+_SEEN_WITH_ALLOWLIST = or_(
     _IS_GLOBAL,
     and_(_IN_LIVE_PROJECT, WikiPage.project_id.in_(bindparam("allowlist", expanding=True))),
 )
@@ -56,12 +56,12 @@ def meant_by_slugs(actor: Actor) -> ColumnElement[bool]:
     return WikiPage.id.in_(select(ranked.c.id).where(ranked.c.rank == 1))
 
 
-def seen(*, fenced: bool) -> ColumnElement[bool]:
-    """``seen_by`` for a prepared statement; ``fence`` gives its parameters."""
-    return _SEEN_THROUGH_FENCE if fenced else _SEEN
+def seen(*, has_allowlist: bool) -> ColumnElement[bool]:
+    """``seen_by`` for a prepared statement; ``allowlist_of`` gives its parameters."""
+    return _SEEN_WITH_ALLOWLIST if has_allowlist else _SEEN
 
 
-def fence(actor: Actor) -> dict[str, Any]:
+def allowlist_of(actor: Actor) -> dict[str, Any]:
     """The parameters of ``seen``: empty for an actor without an allowlist."""
     return {"allowlist": sorted(actor.allowlist)} if actor.allowlist else {}
 

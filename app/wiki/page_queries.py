@@ -50,7 +50,7 @@ class LastSave:
 
 
 @lru_cache
-def _same_slug(by_id: bool, fenced: bool) -> Prepared:
+def _same_slug(by_id: bool, has_allowlist: bool) -> Prepared:
     return Prepared(
         select(
             WikiPage.project_id,
@@ -62,7 +62,7 @@ def _same_slug(by_id: bool, fenced: bool) -> Prepared:
         .join(User, User.id == WikiPage.updated_by_user_id)
         .where(
             (WikiPage.id if by_id else WikiPage.slug) == bindparam("reference"),
-            loaders.seen(fenced=fenced),
+            loaders.seen(has_allowlist=has_allowlist),
         )
         .order_by(WikiPage.deleted_at.is_not(None))
     )
@@ -75,9 +75,9 @@ def last_save(actor: Actor, reference: str, project_id: str | None) -> LastSave:
     Editors poll it, so it does not read the body.
     """
     identifier = as_uuid(reference)
-    fence = loaders.fence(actor)
-    rows = _same_slug(identifier is not None, bool(fence)).all(
-        reference=identifier or reference, **fence
+    allowlist = loaders.allowlist_of(actor)
+    rows = _same_slug(identifier is not None, bool(allowlist)).all(
+        reference=identifier or reference, **allowlist
     )
     row = live_in_scope(rows, project_id, reference)
     return LastSave(row.revision_number, user_of(row), row.updated_at)

@@ -65,7 +65,7 @@ class DeletedPage:
 
 
 @lru_cache
-def _same_slug(by_id: bool, fenced: bool) -> Prepared:
+def _same_slug(by_id: bool, has_allowlist: bool) -> Prepared:
     """Pages of an id or slug: those of the requested scope first, live ones before deleted."""
     column = WikiPage.id if by_id else WikiPage.slug
     is_home = Project.key.is_not_distinct_from(bindparam("key", type_=String))
@@ -92,7 +92,7 @@ def _same_slug(by_id: bool, fenced: bool) -> Prepared:
         )
         .join(User, User.id == WikiPage.updated_by_user_id)
         .outerjoin(Project, Project.id == WikiPage.project_id)
-        .where(column == bindparam("reference"), loaders.seen(fenced=fenced))
+        .where(column == bindparam("reference"), loaders.seen(has_allowlist=has_allowlist))
         .order_by(
             is_home.desc(),
             WikiPage.deleted_at.is_not(None),
@@ -196,8 +196,8 @@ def resolve_slug(actor: Actor, reference: str, key: str | None) -> SlugMatches:
 
     At most ``PLACES`` are read; those in the project of this key (None: global) come first.
     """
-    fence = loaders.fence(actor)
+    allowlist = loaders.allowlist_of(actor)
     identifier = as_uuid(reference)
-    statement = _same_slug(identifier is not None, bool(fence))
-    rows = statement.all(reference=identifier or reference, key=key, **fence)
+    statement = _same_slug(identifier is not None, bool(allowlist))
+    rows = statement.all(reference=identifier or reference, key=key, **allowlist)
     return SlugMatches(reference, rows)
