@@ -25,6 +25,7 @@ from app.database.session import Prepared, session
 from app.database.sql_functions import Unindexed
 from app.inbox import messages
 from app.inbox.service import DAYS, IGNORED, concerned_by, is_news, is_shown
+from app.projects.loaders import within_allowlist
 from app.projects.models import Project
 from app.tickets.changes import OVERLAP_MS, TOKEN, Seen, next_token, read_token
 from app.tickets.comments import COMMENT_TEXT_EVENTS, present_bodies
@@ -203,9 +204,7 @@ def _events(actor: Actor, oldest: int) -> list[Any]:
         .order_by(AuditEvent.created_at, AuditEvent.id)
         .limit(MAX_KNOWN_EVENTS + MAX_NEWS + 1)
     )
-    if actor.allowlist:
-        statement = statement.where(Ticket.project_id.in_(sorted(actor.allowlist)))
-    return list(session.scalars(statement))
+    return list(session.scalars(within_allowlist(actor, statement, Ticket.project_id)))
 
 
 def rows_of(

@@ -22,7 +22,7 @@ from app.integrations import github, gitlab, messages
 from app.integrations.models import CodeChange, CodeCheck, CodeDelivery, Forge, Integration
 from app.integrations.payloads import ChangeNews, CheckNews, News, Payload
 from app.integrations.ticket_references import MAX_TICKETS, fixed_tickets, named_tickets
-from app.projects.loaders import states_of_move
+from app.projects.loaders import states_of_move, within_allowlist
 from app.projects.models import Project, StateCategory
 from app.tickets import links, loaders, service
 from app.tickets.links import KeptLink
@@ -170,9 +170,7 @@ class _Receiving:
             .where(condition, Ticket.deleted_at.is_(None), Project.deleted_at.is_(None))
             .order_by(Ticket.id)
         )
-        if self._actor.allowlist:
-            statement = statement.where(Ticket.project_id.in_(self._actor.allowlist))
-        return session.execute(statement).all()
+        return session.execute(within_allowlist(self._actor, statement, Ticket.project_id)).all()
 
     def _within_limit(self, rows: Iterable[AnyRow]) -> list[AnyRow]:
         allowed = []

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from typing import TypeVar
 
 from sqlalchemy import bindparam, select
+from sqlalchemy.orm import InstrumentedAttribute
 
 from app.audit import receipts
 from app.audit.service import Target
@@ -16,7 +17,7 @@ from app.core import text
 from app.core.actor import Actor
 from app.core.errors import Conflict, Gone, InvalidField, NotFound, OutsideAllowlist
 from app.core.ids import as_uuid
-from app.database.session import AnyRow, Prepared, by_id, session
+from app.database.session import AnyRow, AnySelect, Prepared, by_id, session
 from app.projects import messages
 from app.projects.models import Label, Project, WorkflowState
 
@@ -24,6 +25,7 @@ from app.projects.models import Label, Project, WorkflowState
 MAX_PROJECTS = 500
 
 Part = TypeVar("Part", WorkflowState, Label)
+Statement = TypeVar("Statement", bound=AnySelect)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,13 @@ def writable(
     if project.deleted_at is not None:
         raise Gone("project", project.id)
     return project
+
+
+def within_allowlist(
+    actor: Actor, statement: Statement, project_id: InstrumentedAttribute[str]
+) -> Statement:
+    """The statement with only the rows of projects that the actor may see."""
+    return statement.where(project_id.in_(actor.allowlist)) if actor.allowlist else statement
 
 
 def target(project: SeenProject | Project) -> Target:

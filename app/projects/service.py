@@ -15,7 +15,7 @@ from app.database.session import session
 from app.database.versions import add_versioned, apply_changes, duplicate_is_conflict, touch
 from app.projects import messages, states
 from app.projects.builders import project_json
-from app.projects.loaders import SeenProject, target, visible, writable
+from app.projects.loaders import SeenProject, target, visible, within_allowlist, writable
 from app.projects.models import Project
 
 # The largest limit of tickets, comments and files of one bot in ten minutes.
@@ -29,8 +29,7 @@ def list_projects(
 ) -> Page:
     """The projects that the actor can see, newest first."""
     statement = select(Project, Project.id, Project.created_at)
-    if actor.allowlist:
-        statement = statement.where(Project.id.in_(actor.allowlist))
+    statement = within_allowlist(actor, statement, Project.id)
     if not include_deleted:
         statement = statement.where(Project.deleted_at.is_(None))
     return page(

@@ -6,6 +6,7 @@ from sqlalchemy import select
 
 from app.core.actor import Access, Actor, operation
 from app.database.session import session
+from app.projects.loaders import within_allowlist
 from app.projects.models import WorkflowState
 from app.tickets import filters, read, service
 from app.tickets.list_orders import order_by
@@ -32,9 +33,7 @@ def claim_next(actor: Actor, /, *, assignee_user_id: str, **narrowed: Any) -> Ti
         .limit(1)
         .with_for_update(of=Ticket, skip_locked=True, key_share=True)
     )
-    if actor.allowlist:
-        statement = statement.where(Ticket.project_id.in_(actor.allowlist))
-    ticket = session.scalars(statement).first()
+    ticket = session.scalars(within_allowlist(actor, statement, Ticket.project_id)).first()
     if ticket is None:
         return None
     return service.update_ticket(actor, ticket, assignee_user_id=assignee_user_id)

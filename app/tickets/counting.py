@@ -10,6 +10,7 @@ from app.accounts.models import User
 from app.core.actor import Access, Actor, operation
 from app.core.lanes import Lane, require
 from app.database.session import session
+from app.projects.loaders import within_allowlist
 from app.projects.models import Label, WorkflowState
 from app.tickets import filters, list_pages, read
 from app.tickets.models import Ticket, TicketLabel
@@ -64,8 +65,7 @@ def _matching(actor: Actor, given: dict[str, Any]) -> tuple[list[ColumnElement[b
             *filters.conditions(present.items()),
         )
     )
-    if actor.allowlist:
-        candidates = candidates.where(Ticket.project_id.in_(actor.allowlist))
+    candidates = within_allowlist(actor, candidates, Ticket.project_id)
     is_partial = not list_pages.are_few(candidates)
     newest = candidates.order_by(Ticket.created_at.desc(), Ticket.id.desc())
     counted = newest.limit(list_pages.MAX_COUNT).subquery()

@@ -142,8 +142,7 @@ def tickets_like(actor: Actor, project_id: str | None, typed: str) -> list[dict[
         .order_by((Ticket.project_id == project_id).desc(), Ticket.created_at.desc(), Ticket.id)
         .limit(COMPLETIONS)
     )
-    if actor.allowlist:
-        statement = statement.where(Ticket.project_id.in_(actor.allowlist))
+    statement = projects.within_allowlist(actor, statement, Ticket.project_id)
     return [dict(row._mapping) for row in session.execute(statement)]
 
 

@@ -171,8 +171,7 @@ def project(
 def _project_of_name(actor: Actor, reference: str) -> str | None:
     """The id of the only project with this name that the actor sees."""
     statement = select(Project.id, Project.name).where(Project.deleted_at.is_(None))
-    if actor.allowlist:
-        statement = statement.where(Project.id.in_(actor.allowlist))
+    statement = loaders.within_allowlist(actor, statement, Project.id)
     names = [(row.id, _name_key(row.name)) for row in session.execute(statement)]
     ids = [one for one, name in names if name == _name_key(reference)]
     return ids[0] if len(ids) == 1 else None
@@ -203,8 +202,7 @@ def project_id(actor: Actor, reference: str) -> str:
 
 def project_keys(actor: Actor) -> Sequence[str]:
     statement = select(Project.key).where(Project.deleted_at.is_(None)).order_by(Project.key)
-    if actor.allowlist:
-        statement = statement.where(Project.id.in_(actor.allowlist))
+    statement = loaders.within_allowlist(actor, statement, Project.id)
     return session.scalars(statement.limit(MAX_LISTED)).all()
 
 
@@ -269,8 +267,7 @@ def _ids_in_all_projects(
         Project, Project.id == model.project_id
     )
     statement = statement.where(Project.deleted_at.is_(None))
-    if actor.allowlist:
-        statement = statement.where(Project.id.in_(actor.allowlist))
+    statement = loaders.within_allowlist(actor, statement, Project.id)
     is_named = or_(model.name_key == _name_key(reference), model.id == as_uuid(reference))
     ids = [row.id for row in session.execute(statement.where(is_named))]
     if not ids:

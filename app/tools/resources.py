@@ -10,6 +10,7 @@ from app.core.errors import InvalidField, NotFound
 from app.core.ids import is_display_id
 from app.database.session import Prepared, session
 from app.mcp.registry import LogWrites, Resource, ResourceKind
+from app.projects.loaders import within_allowlist
 from app.tickets import comments, read
 from app.tickets.models import Ticket
 from app.tools import messages
@@ -56,8 +57,7 @@ def newest_tickets(actor: Actor, limit: int) -> list[Resource]:
     statement = select(Ticket.display_id, Ticket.title, Ticket.updated_at, Ticket.id).where(
         Ticket.deleted_at.is_(None), read.in_live_projects()
     )
-    if actor.allowlist:
-        statement = statement.where(Ticket.project_id.in_(actor.allowlist))
+    statement = within_allowlist(actor, statement, Ticket.project_id)
     newest = statement.order_by(Ticket.updated_at.desc(), Ticket.id.desc()).limit(limit)
     return [
         Resource(TICKET + row.display_id, row.display_id, row.title, row.updated_at, row.id)
