@@ -303,7 +303,7 @@ def test_without_a_script_epics_and_the_review_read(plain):
     plain.go("/projects/DEMO/epics")
     plain.page.click(".subparts summary")
     plain.page.click("text=Show subtasks")
-    expect(plain.page.locator(".bough")).to_contain_text("An open part")
+    expect(plain.page.locator(".part-list")).to_contain_text("An open part")
     plain.go("/bots/bot-dev-1/review")
     plain.page.click("#good")
     expect(plain.page.locator("main")).to_contain_text("Nothing new")
