@@ -85,14 +85,14 @@ class Results:
 
 @dataclass(frozen=True, slots=True)
 class _Scope:
-    """The documents of a search: those that match all of ``within`` and not ``beyond``."""
+    """The documents of a search: those that match all of ``required`` and not ``excluded``."""
 
-    within: tuple[Expression, ...] = ()
-    beyond: Expression | None = None
+    required: tuple[Expression, ...] = ()
+    excluded: Expression | None = None
 
     def narrow(self, expression: Expression) -> Expression:
-        narrowed = All((expression, *self.within)) if self.within else expression
-        return Without(narrowed, self.beyond) if self.beyond else narrowed
+        narrowed = All((expression, *self.required)) if self.required else expression
+        return Without(narrowed, self.excluded) if self.excluded else narrowed
 
 
 @operation(Access.READ)
@@ -200,18 +200,18 @@ def _scope(actor: Actor, kind: str | None, project_id: str | None) -> _Scope | N
     never searched.
     """
     deleted = {row.id for row in _DELETED.all()}
-    within: list[Expression] = [Term(kind_mark(kind))] if kind is not None else []
+    required: list[Expression] = [Term(kind_mark(kind))] if kind is not None else []
     if project_id is not None:
         if not actor.sees_project(project_id) or project_id in deleted:
             return None
-        within.append(Term(project_mark(project_id)))
+        required.append(Term(project_mark(project_id)))
     elif actor.allowlist:
         seen = sorted(actor.allowlist - deleted)
-        within.append(some([Term(GLOBAL), *(Term(project_mark(one)) for one in seen)]))
+        required.append(some([Term(GLOBAL), *(Term(project_mark(one)) for one in seen)]))
     elif deleted:
-        beyond = some(Term(project_mark(one)) for one in sorted(deleted))
-        return _Scope(tuple(within), beyond)
-    return _Scope(tuple(within))
+        excluded = some(Term(project_mark(one)) for one in sorted(deleted))
+        return _Scope(tuple(required), excluded)
+    return _Scope(tuple(required))
 
 
 def _document_ids(
