@@ -58,14 +58,14 @@ def _shared_beginning(first: str, last: str) -> str:
     return "".join(letter for letter, _ in alike)
 
 
-def _with_words(column: Any) -> Prepared:
+def _showing(column: Any) -> Prepared:
     row_id = column.class_.id
     return Prepared(
         select(row_id, column)
         .where(
             # For the indexes: no other condition excludes a text without reading it.
             column.like(literal_column(FILE_ADDRESSES)),
-            column.contains(bindparam("words")),
+            column.contains(bindparam("address")),
             row_id > bindparam("after", type_=Id()),
         )
         .order_by(row_id)
@@ -73,14 +73,14 @@ def _with_words(column: Any) -> Prepared:
     )
 
 
-_WITH_WORDS = {kind: _with_words(column) for kind, column in _TEXTS.items()}
+_SHOWING = {kind: _showing(column) for kind, column in _TEXTS.items()}
 
 
-def _texts_with(words: str, kind: str) -> Iterator[tuple[str, str]]:
-    """The ids and texts of the rows whose text contains the words, an address of files."""
+def _texts_with(address: str, kind: str) -> Iterator[tuple[str, str]]:
+    """The ids and texts of the rows whose text contains the beginning of a file's address."""
     after = NIL_ID
     while after:
-        rows = _WITH_WORDS[kind].all(words=words, after=after)
+        rows = _SHOWING[kind].all(address=address, after=after)
         yield from rows
         after = rows[-1][0] if len(rows) == _READ_AT_ONCE else ""
 

@@ -34,7 +34,7 @@ def _subject(ticket: Ticket) -> Key:
 
 
 def _on_ticket(view: RewindView, event: AuditEvent) -> tuple[Ticket, str | None] | None:
-    """The event's ticket and, if it is deleted, the obstacle; None if there is nothing to do."""
+    """The event's ticket and, if it is deleted, the obstacle; None if a rewind deleted it."""
     ticket = session.get_one(Ticket, event.ticket_id)
     if view.exists(_subject(ticket), is_there=not ticket.is_deleted):
         return ticket, None
@@ -303,7 +303,10 @@ def _set_comment(actor: Actor, event: AuditEvent, parts: Sequence[RewindPart]) -
 
 
 def _on_comment(view: RewindView, event: AuditEvent) -> tuple[Comment, str | None] | None:
-    """The event's comment and, if it or its ticket is deleted, the obstacle; or None as above."""
+    """The event's comment, and the obstacle if it or its ticket is deleted.
+
+    None if a rewind deleted one of them.
+    """
     found = _on_ticket(view, event)
     if found is None:
         return None
