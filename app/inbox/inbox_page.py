@@ -9,13 +9,12 @@ import orjson
 from flask import Blueprint, Response, request
 
 from app.activity.bot_review import References, undone_of
-from app.activity.pages.audit_filters import address
+from app.activity.pages.audit_filters import address, id_or_nil
 from app.activity.pages.bot_review import ReviewedChange, reviewed_change
 from app.activity.sentences import as_mapping
 from app.audit.receipt_answers import with_answers
 from app.core.actor import Actor
 from app.core.errors import Conflict, DomainError, Gone, InvalidField, NotFound
-from app.core.ids import NIL_ID, as_uuid
 from app.core.text import normalize_newlines
 from app.database.session import reading
 from app.inbox import home as home_verbs
@@ -44,8 +43,8 @@ pages = Blueprint("inbox_pages", __name__)
 
 INBOX = "/inbox"
 # Characters of a comment that are shown, and that are read to find them.
-SNIPPET = 240
-STRETCH = 2_000
+EXCERPT_LENGTH = 240
+READ_LENGTH = 2_000
 TICKETS = 25
 HOME_ROWS = 100
 ALL = "all"
@@ -138,23 +137,23 @@ def excerpt(body: str, mention: re.Pattern[str]) -> tuple[str, bool]:
     The second value is whether more text follows.
     """
     match = mention.search(body)
-    first = max(0, match.start() - SNIPPET) if match else 0
-    stretch = body[first : first + STRETCH].strip()
+    first = max(0, match.start() - EXCERPT_LENGTH) if match else 0
+    part = body[first : first + READ_LENGTH].strip()
     # A comment that is only an image has no plain text.
-    plain = without_markdown(stretch).strip() or stretch
+    plain = without_markdown(part).strip() or part
     match = mention.search(plain)
-    start = max(0, match.start() - SNIPPET // 3) if match else 0
-    said = plain[start : start + SNIPPET]
-    if start + SNIPPET < len(plain) and " " in said[SNIPPET // 2 :]:
+    start = max(0, match.start() - EXCERPT_LENGTH // 3) if match else 0
+    said = plain[start : start + EXCERPT_LENGTH]
+    if start + EXCERPT_LENGTH < len(plain) and " " in said[EXCERPT_LENGTH // 2 :]:
         said = said[: said.rindex(" ")]
-    is_cut = start + SNIPPET < len(plain) or first + STRETCH < len(body)
+    is_cut = start + EXCERPT_LENGTH < len(plain) or first + READ_LENGTH < len(body)
     return f"{'…' if first or start else ''}{said.strip()}", is_cut
 
 
 @pages.get("/inbox/newest")
 def newest() -> Response:
     """The newest news since an event, for a notification of the browser; 204 without any."""
-    after = as_uuid(request.args.get("after", "")) or NIL_ID
+    after = id_or_nil(request.args.get("after", ""))
     with reading():
         found = verbs.news(actor(), limit=1, cursor=None, after=after).data
         if not found:

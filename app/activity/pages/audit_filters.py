@@ -101,7 +101,8 @@ def user_id(username: str) -> str:
     return session.scalar(select(User.id).where(User.username == username.lower())) or NIL_ID
 
 
-def known_uuid(sent: str) -> str:
+def id_or_nil(sent: str) -> str:
+    """The id that a client sent; the nil UUID, which no row has, if it is none."""
     return as_uuid(sent) or NIL_ID
 
 

@@ -14,7 +14,7 @@ from app.activity.pages.audit_filters import (
     Menu,
     Option,
     address,
-    known_uuid,
+    id_or_nil,
     menu,
     navigation,
     people_offered,
@@ -181,7 +181,7 @@ def _news_url(filters: dict[str, str], newest: str) -> str:
 def news() -> Response:
     """The number of events newer than the page; 204, which swaps nothing, without any."""
     filters = read_filters(*AUDIT_FILTERS)
-    newest = known_uuid(request.args.get("newest", ""))
+    newest = id_or_nil(request.args.get("newest", ""))
     with reading():
         events = service.list_events(
             actor(), limit=MAX_COUNT, cursor=None, **_arguments(filters)
@@ -221,7 +221,7 @@ def _arguments(filters: dict[str, str]) -> dict[str, Any]:
     if "ticket" in filters:
         arguments["ticket_id"] = _ticket_id(filters["ticket"])
     if "request_id" in filters:
-        arguments["request_id"] = known_uuid(filters["request_id"])
+        arguments["request_id"] = id_or_nil(filters["request_id"])
     return arguments
 
 
@@ -235,7 +235,7 @@ def _ticket_id(reference: str) -> str:
     if is_display_id(reference.upper()):
         ticket_id = select(Ticket.id).where(Ticket.display_id == reference.upper())
         return session.scalar(ticket_id) or NIL_ID
-    return known_uuid(reference)
+    return id_or_nil(reference)
 
 
 @pages.get("/audit/events/<event_id>")

@@ -14,7 +14,7 @@ from app.activity import messages, service
 from app.activity.pages.audit_filters import (
     Menu,
     address,
-    known_uuid,
+    id_or_nil,
     menu,
     navigation,
     people_offered,
@@ -93,7 +93,7 @@ def tool_log() -> Response:
                 bot_id=user_id(filters["bot"]) if "bot" in filters else None,
                 tool_name=filters.get("tool_name"),
                 status=filters.get("status") if filters.get("status") in (OK, ERROR) else None,
-                request_id=known_uuid(filters["request_id"]) if "request_id" in filters else None,
+                request_id=id_or_nil(filters["request_id"]) if "request_id" in filters else None,
             )
         except InvalidField:
             return go(address(TOOL_LOG, filters))
