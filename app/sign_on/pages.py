@@ -137,10 +137,7 @@ def show() -> Response:
 def _show(refused: str = "", status: int = 200) -> Response:
     _settings()
     with reading():
-        linked = [
-            {"id": one.id, "name": one.name, "issuer": one.issuer, "created_at": one.created_at}
-            for one in identities.list_own(actor())
-        ]
+        linked = identities.list_own(actor())
     return page("accounts/sign_on.html", linked=linked, refused=refused, status=status)
 
 
