@@ -44,7 +44,7 @@ class Sheet:
     rows: tuple[tuple[str, Cells], ...]
 
 
-def read_cells(source: IssueSource, report: ImportReport, encoding: str = "utf-8-sig") -> Sheet:
+def read_cells(source: IssueSource, report: ImportReport, encoding: str) -> Sheet:
     """Read a sheet; raises ValueError for a bad encoding, no header, too many rows or columns."""
     if source.content.startswith(ZIP):
         raise ValueError(messages.not_text(source.name))

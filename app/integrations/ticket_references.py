@@ -16,7 +16,7 @@ _FIXED = re.compile(
 _ONE = re.compile(_ID)
 
 
-def named_tickets(texts: Iterable[str], branch: str = "") -> list[str]:
+def named_tickets(texts: Iterable[str], branch: str) -> list[str]:
     """The display ids in texts and in the name of a branch, without duplicates, 20 at most.
 
     In branch names, case does not matter.

@@ -75,7 +75,7 @@ def _lexer(language: str) -> Lexer | None:
         return None
 
 
-def highlighted(code: str, language: str, spent: int = 0) -> str:
+def highlighted(code: str, language: str, spent: int) -> str:
     """The code as HTML, highlighted if its language is known and it is not too long.
 
     ``spent`` is the length of the code before it.

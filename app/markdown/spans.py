@@ -114,7 +114,7 @@ class _Reader:
     links: int = 0
 
 
-def marked(spans: Spans, text: str, *, in_link: bool = False, in_row: bool = False) -> str:
+def marked(spans: Spans, text: str, *, in_link: bool = False, in_row: bool) -> str:
     """The text of a paragraph, heading or table row with marks for its inline parts."""
     here = _Reader(spans, text, in_link, in_row)
     while found := STARTS.search(text, here.at):
@@ -125,7 +125,7 @@ def marked(spans: Spans, text: str, *, in_link: bool = False, in_row: bool = Fal
     return "".join(here.out)
 
 
-def mentions(text: str, limit: int = MAX_LINKS) -> list[tuple[int, int, Token]]:
+def mentions(text: str, limit: int) -> list[tuple[int, int, Token]]:
     """The links, display ids and user names of a text that is not laid out, with positions."""
     found: list[tuple[int, int, Token]] = []
     ticks = Ticks(text)

@@ -81,7 +81,7 @@ class Command:
         return bool(typed) and self.folded_label.startswith(" ".join(typed))
 
 
-def commands(projects: list[dict[str, Any]], here: str = "") -> list[Command]:
+def commands(projects: list[dict[str, Any]], here: str) -> list[Command]:
     """All commands; ``here`` is the key of the current project, whose commands come first."""
     own: list[Command] = []
     others: list[Command] = []

@@ -168,7 +168,7 @@ def in_placing_order(ticket_ids: Sequence[str], end: OrderEnd) -> list[str]:
     return list(session.scalars(statement))
 
 
-def _one(actor: Actor, ticket_id: str, changes: Changes, placed: Sequence[str] = ()) -> BulkOutcome:
+def _one(actor: Actor, ticket_id: str, changes: Changes, placed: Sequence[str]) -> BulkOutcome:
     ticket = loaders.find(ticket_id, lock=True)
     if ticket is None:
         return BulkOutcome("", is_changed=False, why=messages.TICKET_NOT_FOUND)

@@ -345,7 +345,7 @@ def walk(
     is_cross_project: bool = False,
     limit: int,
     cursor: str | None,
-    backwards: bool = False,
+    backwards: bool,
 ) -> FoundTickets:
     """The page after or before a cursor, along the index of an order; raises InvalidField."""
     keys = order.keys(is_cross_project=is_cross_project)

@@ -38,7 +38,7 @@ def find_trees(
     *,
     limit: int,
     cursor: str | None,
-    backwards: bool = False,
+    backwards: bool,
 ) -> tuple[list[Branch], FoundTickets]:
     """A page of the project's trees: all branches, depth first, and the page of their roots.
 

@@ -177,7 +177,7 @@ def _project_of_name(actor: Actor, reference: str) -> str | None:
     return ids[0] if len(ids) == 1 else None
 
 
-def key_beside(call: ToolCall, *, writing: bool = False) -> str | None:
+def key_beside(call: ToolCall, *, writing: bool) -> str | None:
     """The key of the argument ``project``, if it was sent; raises as ``project``."""
     reference = call["project"]
     return None if reference is None else project(call.actor, reference, writing=writing).key
@@ -237,7 +237,7 @@ def template(project_id: str, reference: str) -> TicketTemplate:
     return found
 
 
-def label_ids(project_id: str, references: Sequence[str], field: str = "labels") -> list[str]:
+def label_ids(project_id: str, references: Sequence[str], field: str) -> list[str]:
     """The ids of labels of this project, by name (in any case) or UUID; raises InvalidField."""
     if not references:
         return []

@@ -198,7 +198,7 @@ def submit_edits(
     form: Form,
     stored: Callable[[Actor], Mapping[str, Any]],
     work: Callable[[Actor, dict[str, Any]], Any],
-    words: Words | None = None,
+    words: Words,
 ) -> bool:
     """Like ``submit``, for a form of stored values: ``work`` gets those that the person changed.
 
@@ -211,7 +211,7 @@ def submit_edits(
     def save(person: Actor) -> None:
         # A collision runs this again.
         form.errors, form.originals = {}, _sent_originals()
-        edited = _edited_values(form, stored(person), words or {})
+        edited = _edited_values(form, stored(person), words)
         if not form.errors:
             work(person, edited)
 
