@@ -65,8 +65,7 @@ def request_reset() -> Response:
         if not attempt(form, ask):
             return _show_forgot(form, 422)
     except RateLimited as error:
-        minutes = -(-int(error.headers["Retry-After"]) // 60)
-        form.refuse("", messages.try_again_in(minutes))
+        form.refuse("", messages.wait_and_try_again(error.minutes))
         response = _show_forgot(form, error.status)
         response.headers.update(error.headers)
         return response

@@ -64,10 +64,6 @@ OWN_PASSWORD_IN_PROFILE = "Change your own password in your profile."
 PERSON_NOT_ACTIVE = "Activate this person first."
 
 
-def try_again_in(minutes: int) -> str:
-    return f"Too many attempts. Try again in {minutes} min."
-
-
 NO_CONFIRMED_EMAIL = "This person has no confirmed email address."
 MAIL_IS_OFF = "Email is off. Send the link yourself."
 

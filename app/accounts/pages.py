@@ -92,9 +92,8 @@ def log_in() -> Response:
             is_step = is_step and (error.details or {}).get("reason") != login.STEP_OVER
         except RateLimited as error:
             status, headers = error.status, error.headers
-            wait = int(headers["Retry-After"])
-            minutes = -(-wait // 60)
-            form.refuse("", messages.wait_and_try_again(minutes))
+            wait = error.seconds
+            form.refuse("", messages.wait_and_try_again(error.minutes))
     response = (
         _ask_code(form, target, _step_person(), status)
         if is_step

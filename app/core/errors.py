@@ -221,6 +221,12 @@ class RateLimited(DomainError):
     def __init__(self, retry_after_seconds: int) -> None:
         super().__init__(messages.TOO_MANY_ATTEMPTS, {"retry_after_seconds": retry_after_seconds})
         self.headers = {"Retry-After": str(retry_after_seconds)}
+        self.seconds = retry_after_seconds
+
+    @property
+    def minutes(self) -> int:
+        """The time to wait, rounded up."""
+        return -(-self.seconds // 60)
 
 
 class RequestTooLarge(DomainError):

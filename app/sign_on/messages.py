@@ -14,10 +14,6 @@ ACCOUNT_DEACTIVATED = "This account is deactivated."
 NOT_SET_UP = "Set up this service first."
 
 
-def try_again_in(minutes: int) -> str:
-    return f"Too many attempts. Wait {minutes} min and try again."
-
-
 # Logins that are linked to an account
 ALREADY_LINKED = "This login is already linked to an account."
 REMOVE_A_LOGIN_FIRST = "Remove a linked login first."

@@ -6,6 +6,7 @@ from flask import Blueprint, Response, jsonify, request
 
 from app.accounts import second_factor
 from app.accounts.confirming import has_password
+from app.accounts.messages import wait_and_try_again
 from app.accounts.pages import enter, set_cookie, show_login
 from app.accounts.schemas import ConfirmationBody
 from app.accounts.sessions import OpenedSession
@@ -14,7 +15,7 @@ from app.core.errors import Conflict, DomainError, NotFound, RateLimited
 from app.database.session import reading
 from app.http.current import current_request, current_settings
 from app.http.flask_app import FAILED
-from app.sign_on import flow, identities, logout, messages, service
+from app.sign_on import flow, identities, logout, service
 from app.sign_on.requests import ProviderFailure
 from app.sign_on.service import CallbackParams, LoginRedirect, SignOnRefused
 from app.sign_on.tokens import TokenRefused
@@ -95,8 +96,7 @@ def _finish(state: str, cookie: str, settings: Settings) -> Response:
         current_request().environ[FAILED] = True
         return _refused(refusal.message, "/")
     except RateLimited as error:
-        minutes = -(-int(error.headers["Retry-After"]) // 60)
-        response = _refused(messages.try_again_in(minutes), "/", 429)
+        response = _refused(wait_and_try_again(error.minutes), "/", error.status)
         response.headers.update(error.headers)
         return response
     if isinstance(found, OpenedSession):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from flask import Response, current_app, g, redirect, request
 
-from app.core.errors import DomainError
+from app.core.errors import DomainError, RateLimited
 from app.web import messages
 from app.web.guard import find_reader, login_address, safe_next
 from app.web.render import html, is_htmx, page
@@ -95,9 +95,8 @@ def _is_page(address: str) -> bool:
 
 
 def _text(error: DomainError, words: Words) -> str:
-    if error.status == 429:
-        minutes = -(-int((error.details or {}).get("retry_after_seconds", 60)) // 60)
-        return messages.wait(minutes)
+    if isinstance(error, RateLimited):
+        return messages.wait(error.minutes)
     return words.text or error.message
 
 
