@@ -11,12 +11,11 @@ from dataclasses import dataclass, field
 from itertools import dropwhile
 
 from app.markdown import pieces
-from app.markdown.pieces import Piece, PieceKind
+from app.markdown.pieces import TAB, Piece, PieceKind
 
 # Deeper quotes are shown as typed, deeper lists at this depth.
 QUOTES = 6
 LEVELS = 8
-TAB = 4
 
 
 @dataclass(frozen=True, slots=True)

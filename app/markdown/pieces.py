@@ -15,7 +15,7 @@ _DEFINITION = re.compile(
     r"\[(?!\^)([^\[\]]{1,200}+)\]:[ \t]*+(?:<([^<>]{0,2000}+)>|([^\s<>]{1,2000}+))"
     r"(?:[ \t]++(?:\"([^\"]{0,500}+)\"|'([^']{0,500}+)'|\(([^()]{0,500}+)\)))?[ \t]*+$"
 )
-_TAB = 4
+TAB = 4
 
 
 class PieceKind(Enum):
@@ -89,7 +89,7 @@ def indented(line: str) -> str:
     """The line with its leading tabs expanded to spaces."""
     body = line.lstrip(" \t")
     lead = line[: len(line) - len(body)]
-    return lead.expandtabs(_TAB) + body if "\t" in lead else line
+    return lead.expandtabs(TAB) + body if "\t" in lead else line
 
 
 def without_indent(line: str, columns: int) -> str:

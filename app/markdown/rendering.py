@@ -175,10 +175,9 @@ def render(
 ) -> Html:
     """Render a text. Raises only what the resolver raises.
 
-    *full* is for tickets, comments and wiki pages: all of Markdown with tables, task lists, wiki
-    links, display ids and mentions; pictures that are files of ours are
-    shown, others become links, and raw HTML is shown as typed. A
-    level-1 heading becomes an h2, as the title of the page is its only h1.
+    *full* is for tickets, comments and wiki pages: all of Markdown, with tables, task lists, wiki
+    links, display ids and mentions. Pictures that are stored files are shown, others become links.
+    Raw HTML is shown as typed. A level-1 heading becomes an h2, as the page's title is its only h1.
 
     *restricted* is for sticky notes. Of h1, h2, tables and pictures only the text stays; h3 to h6
     have no anchors. ``[[...]]``, display ids, mentions and task boxes are plain text, and the
