@@ -35,7 +35,7 @@ class _Run:
     after: int = -1
 
 
-def emphasised(text: str, plain: Callable[[str], str]) -> str:
+def emphasized(text: str, plain: Callable[[str], str]) -> str:
     """The text as HTML; ``plain`` converts the text between the runs."""
     texts: list[str] = []
     runs: list[_Run] = []

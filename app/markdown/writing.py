@@ -15,7 +15,7 @@ from app.markdown import messages
 from app.markdown.addresses import is_external
 from app.markdown.allowed import REL
 from app.markdown.budget import TooSlow, check
-from app.markdown.emphasis import emphasised
+from app.markdown.emphasis import emphasized
 from app.markdown.marks import (
     LINE,
     MARK,
@@ -234,7 +234,7 @@ def _run(page: HtmlPage, html: str) -> None:
 
 
 def _inline(page: HtmlPage, text: str) -> str:
-    return emphasised(text, lambda part: _plain(page, part))
+    return emphasized(text, lambda part: _plain(page, part))
 
 
 def _plain(page: HtmlPage, text: str) -> str:

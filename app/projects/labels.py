@@ -158,7 +158,7 @@ def delete_label(actor: Actor, project_id: str, label_id: str) -> bool:
     # Wait for transactions that give the label to a ticket, and block new ones.
     lock_label(label)
     ticket_rows.touch_labelled(label.id)
-    carried = ticket_rows.labelled(label.id, MAX_NAMED_TICKETS + 1)
+    carried = ticket_rows.labeled(label.id, MAX_NAMED_TICKETS + 1)
     names_all = len(carried) <= MAX_NAMED_TICKETS
     session.delete(label)
     session.flush()

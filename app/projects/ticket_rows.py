@@ -78,7 +78,7 @@ def touch_labelled(label_id: str) -> None:
     )
 
 
-def labelled(label_id: str, limit: int) -> list[str]:
+def labeled(label_id: str, limit: int) -> list[str]:
     """The ids of the first ``limit`` tickets with a label, deleted ones included."""
     carrying = _carrying(label_id)
     return list(session.scalars(carrying.order_by(_ticket_labels.c.ticket_id).limit(limit)))

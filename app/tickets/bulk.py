@@ -20,7 +20,7 @@ from app.tickets.models import Ticket
 
 # Each ticket, each template and the deletion write an event; a request can be undone only up to
 # this many events.
-MAX_RELABELLED_TICKETS = labels.MAX_NAMED_TICKETS - templates.MAX_TEMPLATES - 1
+MAX_RELABELED_TICKETS = labels.MAX_NAMED_TICKETS - templates.MAX_TEMPLATES - 1
 
 
 @operation(Access.HUMAN)
@@ -36,11 +36,11 @@ def merge_label(actor: Actor, project_id: str, label_id: str, *, into_label_id: 
     if into is label:
         raise InvalidField("into_label_id", "same", messages.MERGE_INTO_ANOTHER)
     labels.lock_label(label)
-    ticket_ids = ticket_rows.labelled(label.id, MAX_RELABELLED_TICKETS + 1)
-    if len(ticket_ids) > MAX_RELABELLED_TICKETS:
+    ticket_ids = ticket_rows.labeled(label.id, MAX_RELABELED_TICKETS + 1)
+    if len(ticket_ids) > MAX_RELABELED_TICKETS:
         raise Conflict(
             "invariant_violation",
-            messages.too_many_to_relabel(MAX_RELABELLED_TICKETS, label.name),
+            messages.too_many_to_relabel(MAX_RELABELED_TICKETS, label.name),
         )
     changed = 0
     for ticket_id in ticket_ids:

@@ -180,7 +180,7 @@ def test_a_merge_that_cannot_be_is_refused_and_changes_nothing(
     assert "Select a different label" in refusal(label_id=fault, into_label_id=fault)
     assert "labels of this project" in refusal(label_id=fault, into_label_id=foreign)
     refusal(404, label_id=foreign, into_label_id=bug)
-    monkeypatch.setattr(bulk, "MAX_RELABELLED_TICKETS", 0)
+    monkeypatch.setattr(bulk, "MAX_RELABELED_TICKETS", 0)
     assert "More than 0 tickets have fault" in refusal(label_id=fault, into_label_id=bug)
 
 

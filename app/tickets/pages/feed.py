@@ -109,7 +109,7 @@ def _relabelled(before: set[str], after: set[str], names: Mapping[str, str], tic
         sorted(names.get(label_id, messages.DELETED_LABEL) for label_id in ids)
         for ids in (after - before, before - after)
     )
-    return messages.relabelled(ticket, added, removed)
+    return messages.relabeled(ticket, added, removed)
 
 
 def _relation(event_type: str, payload: Mapping[str, Any], ticket_id: str, ticket: str) -> str:

@@ -322,7 +322,7 @@ def parent_changed(ticket: str, before: str | None, after: str | None) -> str:
     return f"changed the parent{of}{_after('from', before)} to {after}"
 
 
-def relabelled(ticket: str, added: Sequence[str], removed: Sequence[str]) -> str:
+def relabeled(ticket: str, added: Sequence[str], removed: Sequence[str]) -> str:
     parts = []
     for verb, word, labels in (("added", "to", added), ("removed", "from", removed)):
         if labels:
