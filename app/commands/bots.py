@@ -11,11 +11,11 @@ from app.bots import service
 from app.commands import AS, JSON_LINES, PAGE_SIZE, all_rows, messages, show_once
 from app.commands.rewind import rewind
 from app.config import Settings
-from app.core.actor import SYSTEM, Actor
+from app.core.actor import SYSTEM
 from app.core.clock import iso
 from app.database.session import reading, run_write
 from app.http.current import current_settings
-from app.projects.command_line import acting_human, bot_id_of, live_project_id
+from app.projects.command_line import acting_human, bot_id_of, live_project_id, person_or_system
 
 
 @click.group("bots")
@@ -104,17 +104,9 @@ def pause(name: str | None, username: str | None) -> None:
     if name is not None:
         _set_pause(name, username, is_paused=True)
         return
-    actor = _person_or_system(username)
+    actor = person_or_system(username)
     run_write(lambda: service.pause_bots(actor))
     click.echo(messages.ALL_BOTS_PAUSED)
-
-
-def _person_or_system(username: str | None) -> Actor:
-    """The actor of a change of all bots: the system, unless a person is named."""
-    if username is None:
-        return SYSTEM
-    with reading():
-        return acting_human(username)
 
 
 def _set_pause(name: str, username: str | None, *, is_paused: bool) -> None:
@@ -132,7 +124,7 @@ def resume(name: str | None, username: str | None) -> None:
     if name is not None:
         _set_pause(name, username, is_paused=False)
         return
-    actor = _person_or_system(username)
+    actor = person_or_system(username)
     run_write(lambda: service.resume_bots(actor))
     click.echo(messages.ALL_BOTS_RESUMED)
 

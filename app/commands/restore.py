@@ -8,11 +8,11 @@ from sqlalchemy import select
 
 from app.audit.service import record
 from app.commands import messages
-from app.core.actor import SYSTEM, Access, Actor, operation
+from app.core.actor import Access, Actor, operation
 from app.core.errors import Conflict, NotFound
 from app.database.session import reading, run_write, session
 from app.database.versions import touch
-from app.projects.command_line import acting_human, live_project_id
+from app.projects.command_line import live_project_id, person_or_system
 from app.projects.loaders import target
 from app.projects.models import Project
 from app.tickets.service import restore_comment, restore_ticket
@@ -42,13 +42,6 @@ def restore() -> None:
     """Restore deleted items. The audit log records it."""
 
 
-def _actor(username: str | None) -> Actor:
-    if username is None:
-        return SYSTEM
-    with reading():
-        return acting_human(username)
-
-
 def _run(work: Callable[[], Any], text: str) -> None:
     run_write(work)
     click.echo(text)
@@ -59,7 +52,7 @@ def _run(work: Callable[[], Any], text: str) -> None:
 @AS
 def ticket(reference: str, username: str | None) -> None:
     """Restore a ticket by its display ID or UUID."""
-    actor = _actor(username)
+    actor = person_or_system(username)
     _run(lambda: restore_ticket(actor, reference), messages.restored_one(reference))
 
 
@@ -68,7 +61,7 @@ def ticket(reference: str, username: str | None) -> None:
 @AS
 def comment(comment_id: str, username: str | None) -> None:
     """Restore a comment by its UUID."""
-    actor = _actor(username)
+    actor = person_or_system(username)
     _run(lambda: restore_comment(actor, comment_id), messages.COMMENT_RESTORED)
 
 
@@ -78,7 +71,7 @@ def comment(comment_id: str, username: str | None) -> None:
 @AS
 def wiki_page(reference: str, key: str | None, username: str | None) -> None:
     """Restore a wiki page by slug or UUID. A slug means the page deleted last."""
-    actor = _actor(username)
+    actor = person_or_system(username)
     project_id = None
     if key is not None:
         with reading():
@@ -94,5 +87,5 @@ def wiki_page(reference: str, key: str | None, username: str | None) -> None:
 @AS
 def project(key: str, username: str | None) -> None:
     """Restore a project and its contents by its key."""
-    actor = _actor(username)
+    actor = person_or_system(username)
     _run(lambda: restore_project(actor, key), messages.restored_one(key))

@@ -5,8 +5,8 @@ from sqlalchemy import select
 
 from app.accounts.login import human_actor
 from app.accounts.models import User, UserType
-from app.core.actor import Actor
-from app.database.session import session
+from app.core.actor import SYSTEM, Actor
+from app.database.session import reading, session
 from app.projects import messages
 from app.projects.models import Project
 
@@ -33,6 +33,14 @@ def acting_human(username: str | None) -> Actor:
     if len(humans) > 1:
         raise click.ClickException(messages.SEVERAL_PEOPLE)
     return human_actor(humans[0])
+
+
+def person_or_system(username: str | None) -> Actor:
+    """The person that a command acts as, or the system if none is named; raises ClickException."""
+    if username is None:
+        return SYSTEM
+    with reading():
+        return acting_human(username)
 
 
 def bot_id_of(name: str) -> str:
