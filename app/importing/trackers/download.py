@@ -92,6 +92,11 @@ def values(body: Any) -> list[Any]:
     return body if isinstance(body, list) else []
 
 
+def named(value: Any, key: str = "name") -> str:
+    """The text under a key of an object; empty if there is none."""
+    return str(value.get(key) or "") if isinstance(value, dict) else ""
+
+
 def or_nothing(ask: Callable[[], list[Any]]) -> list[Any]:
     """The result of ``ask``; empty if the tracker does not have or show these parts."""
     try:

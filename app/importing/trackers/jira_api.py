@@ -22,6 +22,7 @@ from app.importing.trackers.download import (
     DownloadStep,
     entries,
     listed,
+    named,
     of_each,
     or_nothing,
     values,
@@ -181,7 +182,7 @@ class Jira:
         changes = entries(log.get("histories")) if isinstance(log, dict) else []
         status = fields.get("status")
         meaning = status.get("statusCategory") if isinstance(status, dict) else None
-        parents = [_named(fields.get("parent"), "key")]
+        parents = [named(fields.get("parent"), "key")]
         sprints: list[str] = []
         for name, kind in custom.items():
             if kind == _EPIC_LINK and isinstance(fields.get(name), str):
@@ -193,15 +194,15 @@ class Jira:
             "title": str(fields.get("summary") or ""),
             "body": self._markdown(fields.get("description"), files),
             "environment": self._markdown(fields.get("environment"), files),
-            "status": _named(status),
-            "meaning": _named(meaning),
-            "priority": _named(fields.get("priority")),
+            "status": named(status),
+            "meaning": named(meaning),
+            "priority": named(fields.get("priority")),
             "kind": _kind(fields.get("issuetype")),
             "assignee": _person(fields.get("assignee")),
             "author": _person(fields.get("reporter")) or _person(fields.get("creator")),
             "labels": [
                 *(str(one) for one in values(fields.get("labels"))),
-                *(_named(one) for one in entries(fields.get("components"))),
+                *(named(one) for one in entries(fields.get("components"))),
             ],
             "parents": [one for one in parents if one],
             "links": _slim_links(fields.get("issuelinks")),
@@ -211,12 +212,12 @@ class Jira:
             "more_changes": _total(log) > len(changes),
             **{name: str(fields.get(name) or "") for name in ("created", "updated", "duedate")},
             "resolved": str(fields.get("resolutiondate") or ""),
-            "resolution": _named(fields.get("resolution")),
+            "resolution": named(fields.get("resolution")),
             "files": files,
             "attached": attached,
             "origins": [
-                *(messages.fix_version(_named(one)) for one in entries(fields.get("fixVersions"))),
-                *(messages.affects_version(_named(one)) for one in entries(fields.get("versions"))),
+                *(messages.fix_version(named(one)) for one in entries(fields.get("fixVersions"))),
+                *(messages.affects_version(named(one)) for one in entries(fields.get("versions"))),
                 *(messages.sprint(name) for name in sprints),
             ],
         }
@@ -308,18 +309,14 @@ class Jira:
         )
 
 
-def _named(value: Any, name: str = "name") -> str:
-    return str(value.get(name) or "") if isinstance(value, dict) else ""
-
-
 def _person(value: Any) -> str:
-    return _named(value, "displayName") or _named(value)
+    return named(value, "displayName") or named(value)
 
 
 def _kind(value: Any) -> str:
     if isinstance(value, dict) and value.get("hierarchyLevel") == 1:
         return "epic"
-    return _named(value).casefold() or "task"
+    return named(value).casefold() or "task"
 
 
 def _total(part: Any) -> int:
@@ -332,7 +329,7 @@ def _sprints(value: Any) -> list[str]:
     names = []
     for one in values(value):
         match = _SPRINT_NAME.search(one) if isinstance(one, str) else None
-        name = match[1] if match else _named(one)
+        name = match[1] if match else named(one)
         if name:
             names.append(name)
     return names
@@ -342,10 +339,10 @@ def _slim_links(value: Any) -> list[tuple[str, str]]:
     """Links that this issue holds: it is blocked, is a duplicate, or is related."""
     found = []
     for one in entries(value):
-        kind = jira.LINK_KINDS.get(_named(one.get("type")), "related")
+        kind = jira.LINK_KINDS.get(named(one.get("type")), "related")
         inward, outward = (
-            _named(one.get("inwardIssue"), "key"),
-            _named(one.get("outwardIssue"), "key"),
+            named(one.get("inwardIssue"), "key"),
+            named(one.get("outwardIssue"), "key"),
         )
         if inward and kind != "duplicates":
             found.append((kind, inward))

@@ -24,10 +24,10 @@ from app.importing.trackers.client import (
     limit_wait,
     parsed,
 )
-from app.importing.trackers.download import MAX_PAGES, DownloadStep, entries, listed, of_each
+from app.importing.trackers.download import MAX_PAGES, DownloadStep, entries, listed, named, of_each
 from app.importing.trackers.download_file import DownloadFile, FetchedPage
 from app.importing.trackers.history import PastChange
-from app.importing.trackers.linear_changes import named, words
+from app.importing.trackers.linear_changes import words
 from app.importing.trackers.parts import IssueParts, IssueReferences, completed, once
 
 TITLE = "Linear"

@@ -3,13 +3,9 @@
 from typing import Any
 
 from app.importing.trackers import messages
-from app.importing.trackers.download import entries
+from app.importing.trackers.download import entries, named
 
 _PRIORITY_NAMES = ("none", "urgent", "high", "medium", "low")
-
-
-def named(value: Any, key: str = "name") -> str:
-    return str(value.get(key) or "") if isinstance(value, dict) else ""
 
 
 def words(entry: dict[str, Any]) -> list[str]:
