@@ -33,7 +33,16 @@ from app.mcp.jsonrpc import (
     tool_result,
 )
 from app.mcp.parameters import CLIENT_REQUEST_ID, IDEMPOTENCY_KEY
-from app.mcp.registry import DETAIL, FULL, EndpointConfig, LogWrites, Resource, Tool, ToolCall
+from app.mcp.registry import (
+    DETAIL,
+    FULL,
+    MARKDOWN,
+    EndpointConfig,
+    LogWrites,
+    Resource,
+    Tool,
+    ToolCall,
+)
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +53,6 @@ CURSOR_KIND = "resource"
 RESOURCE_READ = "bot.resource_read"
 URI_LENGTH = 512
 CLIENT_REQUEST_ID_LENGTH = 128
-MARKDOWN = "text/markdown"
 CAPABILITIES: dict[str, Any] = {"tools": {}, "resources": {}, "prompts": {}}
 # The maximum length of an argument of a prompt.
 PROMPT_LENGTH = 4_000

@@ -31,11 +31,11 @@ from app.tools.texts import changed_body, windowed
 from app.tools.undoing import UNDO, undo
 from app.wiki import links, loaders, service
 from app.wiki.builders import page_json
+from app.wiki.loaders import GLOBAL
 from app.wiki.models import WikiPage, WikiRevision
 
 toolbox = Toolbox()
 
-GLOBAL = "null"
 ALL_BACKLINKS = 200
 MARKDOWN = "Markdown; [[slug]] and [[ticket:OPS-12]] are links."
 
