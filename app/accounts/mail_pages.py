@@ -6,8 +6,8 @@ from app.accounts import invitations, mailing, messages
 from app.accounts.schemas import ForgotPasswordBody
 from app.core.errors import NotFound, RateLimited
 from app.database.session import reading, run_write
-from app.http.current import current_request, current_settings
-from app.http.flask_app import FAILED, SEGMENT_KEY
+from app.http.current import current_request, current_settings, token_in_address
+from app.http.flask_app import FAILED
 from app.mail import outbox
 from app.web.forms import Form, attempt, load_form
 from app.web.guard import actor, peer, public, write
@@ -26,7 +26,7 @@ def show_confirmation(token: str) -> Response:
     """Ask whether to confirm: programs that look at links in mails confirm nothing."""
     try:
         with reading():
-            confirmation = mailing.confirmation_of(actor(), presented(token))
+            confirmation = mailing.confirmation_of(actor(), token_in_address(token))
     except NotFound:
         return _over()
     if confirmation.is_confirmed:
@@ -40,7 +40,7 @@ def show_confirmation(token: str) -> Response:
 @public()
 def confirm(token: str) -> Response:
     try:
-        run_write(lambda: mailing.confirm(actor(), presented(token)))
+        run_write(lambda: mailing.confirm(actor(), token_in_address(token)))
     except NotFound:
         return _over()
     return page("accounts/email_confirmed.html")
@@ -82,11 +82,6 @@ def _show_forgot(form: Form, status: int = 200) -> Response:
 def send_again() -> Response:
     write(mailing.send_again)
     return go("/profile?saved=asked")
-
-
-def presented(token: str) -> str:
-    """The token that was in this request's address."""
-    return str(current_request().environ.get(SEGMENT_KEY, token))
 
 
 def _over() -> Response:

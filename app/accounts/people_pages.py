@@ -13,8 +13,8 @@ from app.accounts.sessions import OpenedSession
 from app.core.actor import Actor
 from app.core.errors import Conflict, InvalidField, NotFound
 from app.database.session import reading
-from app.http.current import current_request, current_settings
-from app.http.flask_app import FAILED, SEGMENT_KEY
+from app.http.current import current_request, current_settings, token_in_address
+from app.http.flask_app import FAILED
 from app.mail import outbox
 from app.web.forms import Form, attempt, load_form, submit
 from app.web.guard import actor, peer, public, safe_next, write
@@ -155,7 +155,7 @@ def link_of(issued: IssuedLink) -> dict[str, Any]:
 def choose_password(token: str) -> Response:
     """Ask for the password, if the link still works; looking does not use it up."""
     try:
-        return _ask(_token(token), Form())
+        return _ask(token_in_address(token), Form())
     except NotFound:
         return _over()
 
@@ -171,7 +171,7 @@ def save_choice(token: str) -> Response:
         opened.append(
             invitations.use_link(
                 actor(),
-                token=_token(token),
+                token=token_in_address(token),
                 **form.data,
                 peer=peer(),
                 settings=current_settings(),
@@ -180,14 +180,10 @@ def save_choice(token: str) -> Response:
 
     try:
         if not attempt(form, use):
-            return _ask(_token(token), form, 422)
+            return _ask(token_in_address(token), form, 422)
     except NotFound:
         return _over()
     return enter(opened[0], "/")
-
-
-def _token(fallback: str) -> str:
-    return str(current_request().environ.get(SEGMENT_KEY, fallback))
 
 
 def _ask(token: str, form: Form, status: int = 200) -> Response:

@@ -11,8 +11,8 @@ from app.database.session import reading
 from app.feeds import messages, service, writing
 from app.feeds.models import FeedKind
 from app.feeds.service import OpenedFeed
-from app.http.current import current_request, current_settings
-from app.http.flask_app import FAILED, SEGMENT_KEY
+from app.http.current import current_request, current_settings, token_in_address
+from app.http.flask_app import FAILED
 from app.projects.loaders import visible_by_key
 from app.projects.pages import offered_projects
 from app.web.guard import actor, public, write
@@ -127,10 +127,9 @@ def _answer(
 ) -> Response:
     """The feed, or 304 if it has not changed; a wrong token counts as a failed credential."""
     current = current_request()
-    presented = str(current.environ.get(SEGMENT_KEY, token))
     with reading():
         try:
-            content = written(service.open_feed(actor(), presented, kind))
+            content = written(service.open_feed(actor(), token_in_address(token), kind))
         except NotFound:
             current.environ[FAILED] = True
             raise

@@ -17,6 +17,7 @@ from app.config import Settings
 from app.core.actor import Actor, Peer
 from app.core.clock import now_ms
 from app.core.errors import RequestTooLarge
+from app.http.flask_app import SEGMENT_KEY
 
 # The limit of request bodies where no login is required.
 PUBLIC_BYTES = 64 * 1024
@@ -64,6 +65,11 @@ def current_authentication() -> Authentication:
 
 def current_request() -> Request:
     return _request._get_current_object()
+
+
+def token_in_address(token: str) -> str:
+    """The token that ``HideTokens`` took out of the address; ``token`` is what stands there."""
+    return str(current_request().environ.get(SEGMENT_KEY, token))
 
 
 def current_g() -> Any:

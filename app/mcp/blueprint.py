@@ -21,8 +21,14 @@ from app.core.errors import InvalidCredentials, RequestTooLarge, Unavailable
 from app.core.messages import send_content_type
 from app.database.failures import is_outage, unavailable
 from app.database.session import reading
-from app.http.current import current_g, current_request, current_settings, read_body
-from app.http.flask_app import SEGMENT_KEY, Reply
+from app.http.current import (
+    current_g,
+    current_request,
+    current_settings,
+    read_body,
+    token_in_address,
+)
+from app.http.flask_app import Reply
 from app.mcp import messages
 from app.mcp.jsonrpc import (
     INTERNAL_ERROR,
@@ -42,7 +48,6 @@ from app.mcp.registry import EndpointConfig
 
 log = logging.getLogger(__name__)
 
-# Where ``http/flask_app.py`` puts the token.
 RULE = "/mcp/bot/<token>/mcp"
 METHODS = ["POST", "GET", "DELETE", "PUT", "PATCH", "HEAD", "OPTIONS"]
 JSON = "application/json"
@@ -56,7 +61,7 @@ def blueprint(config: EndpointConfig) -> Blueprint:
         current_g().operation_id = "mcp"
         request = current_request()
         try:
-            return _respond(config, request, request.environ.get(SEGMENT_KEY, token))
+            return _respond(config, request, token_in_address(token))
         except ProtocolError as error:
             failure = error
         except Unavailable as error:

@@ -4,10 +4,9 @@ from flask import Blueprint, Response, request
 
 from app.accounts import users
 from app.accounts.builders import user_json
-from app.accounts.mail_pages import presented
 from app.core.errors import InvalidField, NotFound
 from app.database.session import reading, run_write
-from app.http.current import current_request
+from app.http.current import current_request, token_in_address
 from app.http.flask_app import FAILED
 from app.mail import outbox
 from app.notices import service
@@ -57,7 +56,7 @@ def ask(token: str) -> Response:
     """Ask first: programs that look at links in mails end nothing."""
     try:
         with reading():
-            user = service.subscriber(actor(), presented(token))
+            user = service.subscriber(actor(), token_in_address(token))
             address = user.email
     except NotFound:
         return _over()
@@ -69,7 +68,7 @@ def ask(token: str) -> Response:
 def unsubscribe(token: str) -> Response:
     """One click, without a login: mail programs send this for their readers."""
     try:
-        run_write(lambda: service.unsubscribe(actor(), presented(token)))
+        run_write(lambda: service.unsubscribe(actor(), token_in_address(token)))
     except NotFound:
         return _over()
     return page("notices/unsubscribed.html")
