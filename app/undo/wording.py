@@ -22,7 +22,7 @@ LABELS = {field.name: field.label for field in FIELDS} | {
     "name": messages.NAME,
     "description": messages.DESCRIPTION,
     "owner_user_id": messages.OWNER,
-    "sign_off": "Sign-off",
+    "sign_off": messages.SIGN_OFF,
     "review_state_id": messages.REVIEW_STATE,
     "bot_creation_limit": messages.LIMIT_FOR_BOTS,
     "type": messages.TYPE,
