@@ -11,7 +11,6 @@ import orjson
 from app.audit import service as audit
 from app.core import measuring, text
 from app.core.actor import ANONYMOUS, Actor
-from app.core.clock import iso
 from app.core.errors import DomainError, InvalidCredentials, InvalidField, NotFound, Unavailable
 from app.core.lanes import require
 from app.core.logs import scrub
@@ -33,16 +32,7 @@ from app.mcp.jsonrpc import (
     tool_result,
 )
 from app.mcp.parameters import CLIENT_REQUEST_ID, IDEMPOTENCY_KEY
-from app.mcp.registry import (
-    DETAIL,
-    FULL,
-    MARKDOWN,
-    EndpointConfig,
-    LogWrites,
-    Resource,
-    Tool,
-    ToolCall,
-)
+from app.mcp.registry import DETAIL, FULL, EndpointConfig, LogWrites, Tool, ToolCall
 
 log = logging.getLogger(__name__)
 
@@ -160,21 +150,11 @@ def list_resources(call: MethodCall) -> dict[str, Any]:
     with reading():
         listed = call.config.catalog.resources(call.actor, MAX_LISTED_RESOURCES, after)
     shown = listed[:RESOURCES_SHOWN]
-    answer: dict[str, Any] = {"resources": [_resource_json(resource) for resource in shown]}
+    answer: dict[str, Any] = {"resources": [resource.listing for resource in shown]}
     if len(listed) > len(shown):
         last = pagination.Cursor(CURSOR_KIND, shown[-1].id, shown[-1].updated_at)
         answer["nextCursor"] = pagination.encode(last)
     return answer
-
-
-def _resource_json(resource: Resource) -> dict[str, Any]:
-    return {
-        "uri": resource.uri,
-        "name": resource.name,
-        "title": resource.title,
-        "mimeType": MARKDOWN,
-        "annotations": {"lastModified": iso(resource.updated_at)},
-    }
 
 
 def read_resource(call: MethodCall) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from app.audit.service import Recorded
 from app.core.actor import Access, Actor, Operation
+from app.core.clock import iso
 from app.core.errors import DomainError, NotFound
 from app.core.lanes import Lane
 from app.database.group_commit import GroupCommit
@@ -143,6 +144,10 @@ class Toolbox:
         return register
 
 
+# The type of a resource, unless it sets another.
+MARKDOWN = "text/markdown"
+
+
 @dataclass(frozen=True, slots=True)
 class Resource:
     """A row of ``resources/list``; ``updated_at`` is in milliseconds."""
@@ -153,9 +158,15 @@ class Resource:
     updated_at: int
     id: str
 
-
-# The type of a resource, unless it sets another.
-MARKDOWN = "text/markdown"
+    @property
+    def listing(self) -> dict[str, Any]:
+        return {
+            "uri": self.uri,
+            "name": self.name,
+            "title": self.title,
+            "mimeType": MARKDOWN,
+            "annotations": {"lastModified": iso(self.updated_at)},
+        }
 
 
 @dataclass(frozen=True, slots=True)
