@@ -26,6 +26,8 @@ MAX_TOKEN_LENGTH = 16_384
 CONFIRMATIONS = ("email_verified", "xms_edov")
 # What providers say about wrong credentials of a client.
 CLIENT_ERRORS = ("invalid_client", "unauthorized_client")
+# What they say about a wrong code.
+CODE_ERROR = "invalid_grant"
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,11 +160,13 @@ class Provider:
         )
         return f"{endpoint}{'&' if '?' in endpoint else '?'}{query}"
 
-    def redeem(self, code: str, *, verifier: str, callback: str, nonce: str, now: int) -> Claims:
+    def redeem(
+        self, code: str, *, verifier: str, callback: str, nonce: str, now: int
+    ) -> tuple[Claims, ProviderFailure | None]:
         """The claims of the person with this code; raises TokenRefused, ProviderFailure.
 
         Those of the userinfo endpoint are added if the ID token does not say whether the provider
-        confirmed an email address.
+        confirmed an email address; also returns why they are missing.
         """
         metadata = self.metadata()
         form = {
@@ -182,19 +186,23 @@ class Provider:
         access = answer.get("access_token")
         is_complete = "email" in claims and any(name in claims for name in CONFIRMATIONS)
         if is_complete or metadata.userinfo_endpoint is None or not _is_token(access):
-            return claims
+            return claims, None
+        # Whoever is known needs no confirmed address.
+        may_do_without = "email" in claims
         try:
             more = get_json(metadata.userinfo_endpoint, self._user_agent, token=str(access))
-            if more.get("sub") != claims["sub"]:
-                raise TokenRefused("userinfo")
-        except (ProviderFailure, TokenRefused):
-            # Whoever is known needs no confirmed address.
-            if "email" in claims:
-                return claims
+        except ProviderFailure as error:
+            if may_do_without:
+                return claims, error
             raise
+        if more.get("sub") != claims["sub"]:
+            if may_do_without:
+                return claims, None
+            raise TokenRefused("userinfo")
         # A confirmation is about the address beside it.
         of_email = ("email", *CONFIRMATIONS)
-        return {**more, **{name: one for name, one in claims.items() if name not in of_email}}
+        own = {name: one for name, one in claims.items() if name not in of_email}
+        return {**more, **own}, None
 
     def _token_response(self, metadata: Metadata, form: dict[str, str]) -> dict[str, Any]:
         """The response of the token endpoint; raises TokenRefused, ProviderFailure."""
@@ -216,9 +224,10 @@ class Provider:
         try:
             return post_form(endpoint, self._user_agent, form, auth)
         except ProviderFailure as error:
-            if error.status == 401 or error.error in CLIENT_ERRORS:
+            # Some providers refuse the code, too, with 401.
+            if error.error in CLIENT_ERRORS or (error.status == 401 and error.error != CODE_ERROR):
                 raise ClientRefused("code") from error
-            if error.status in (400, 403):
+            if error.status in (400, 401, 403):
                 raise TokenRefused("code") from error
             raise
 

@@ -85,6 +85,8 @@ class _Person:
     session_hash: str | None
     # None unless the provider confirmed it.
     email: str | None
+    # Why the provider did not say whether it confirmed it.
+    failure: ProviderFailure | None
     name: str
     wished_username: str
 
@@ -168,7 +170,7 @@ def _person(begun: SignOnFlow, callback: CallbackParams, settings: Settings) -> 
         if callback.error or not callback.code:
             _log("denied", callback.error[:MAX_ERROR_LENGTH])
             raise SignOnRefused("denied", "denied")
-        claims = provider.redeem(
+        claims, failure = provider.redeem(
             callback.code,
             verifier=begun.verifier,
             callback=f"{settings.base_url}{CALLBACK}",
@@ -184,7 +186,7 @@ def _person(begun: SignOnFlow, callback: CallbackParams, settings: Settings) -> 
     email = _confirmed_email(claims)
     domains = tuple(filter(None, settings.oidc_allowed_domains.split(",")))
     if domains and email is None:
-        raise SignOnRefused("email", "email")
+        raise _unconfirmed("email", failure) from failure
     if domains and email is not None and email.rpartition("@")[2] not in domains:
         raise SignOnRefused("domain", "domain")
     name = claims.get("name")
@@ -195,6 +197,7 @@ def _person(begun: SignOnFlow, callback: CallbackParams, settings: Settings) -> 
         subject=str(claims["sub"]),
         session_hash=logout.session_hash(claims),
         email=email,
+        failure=failure,
         name=(shown or email or str(claims["sub"]))[: text.NAME_LENGTH],
         wished_username=wished if isinstance(wished, str) else email or "",
     )
@@ -203,6 +206,14 @@ def _person(begun: SignOnFlow, callback: CallbackParams, settings: Settings) -> 
 def _log(reason: str, cause: BaseException | str) -> None:
     """Log what neither the page nor the audit log says."""
     log.warning("single sign-on failed", extra={"reason": reason, "cause": str(cause)})
+
+
+def _unconfirmed(reason: str, failure: ProviderFailure | None) -> SignOnRefused:
+    """The refusal of a login without a confirmed address, or of the provider that failed."""
+    if failure is None:
+        return SignOnRefused(reason, reason)
+    _log("provider", failure)
+    return SignOnRefused("provider", "provider")
 
 
 def _check_issuer(provider: Provider, callback: CallbackParams) -> None:
@@ -272,9 +283,9 @@ def _identity_of(person: _Person, settings: Settings) -> ProviderIdentity:
         raise SignOnRefused("setup", "setup")
     user = _by_email(person.email) if person.email is not None else None
     if user is None and settings.oidc_admit != Admission.ALL:
-        raise SignOnRefused("not_admitted", "not_admitted")
+        raise _unconfirmed("not_admitted", person.failure) from person.failure
     if user is None and person.email is None:
-        raise SignOnRefused("email", "email")
+        raise _unconfirmed("email", person.failure) from person.failure
     if user is None:
         user = _new_person(person)
     elif not user.is_active:

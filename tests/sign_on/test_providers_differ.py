@@ -34,6 +34,15 @@ class TestCredentials:
         assert log_in(client, provider).status_code == 422
         assert len(provider.forms) == 1
 
+    @pytest.mark.one_database
+    def test_a_wrong_code_is_none_of_them_whatever_its_status(self, app, provider, linked, client):
+        provider.metadata["token_endpoint_auth_methods_supported"] = BOTH
+        provider.instead["/token"] = lambda one: one.say({"error": "invalid_grant"}, 401)
+        for _ in range(LIMIT):
+            assert log_in(client, provider).status_code == 422
+        assert len(provider.forms) == LIMIT
+        assert log_in(client, provider).status_code == 429
+
     def test_wrong_ones_count_for_nobody(self, app, provider, linked, client):
         for _ in range(LIMIT + 1):
             assert log_in(client, provider).status_code == 422
@@ -56,6 +65,15 @@ class TestConfirmedAddress:
         provider.userinfo = CONFIRMED | {"email_verified": None}
         assert log_in(client, provider, email=None).status_code == 422
         assert reasons(app) == ["not_admitted"] * 2
+
+    def test_without_the_userinfo_endpoint_the_provider_fails(
+        self, app, provider, linked, client, caplog
+    ):
+        provider.instead["/userinfo"] = lambda handler: handler.say({}, 500)
+        for _ in range(LIMIT + 1):
+            assert log_in(client, provider, email_verified=None).status_code == 422
+        assert reasons(app) == ["provider"] * (LIMIT + 1)
+        assert caplog.records[-1].cause == f"status 500 from {provider.issuer}/userinfo"
 
     def test_whoever_is_known_needs_none(self, app, provider, linked, client):
         assert log_in(client, provider).status_code == 303
