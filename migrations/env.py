@@ -40,8 +40,9 @@ def run() -> None:
     """
     steps: list[str] = []
     with db.engine.connect() as connection:
+        # First, because the other begins a transaction.
+        require_own_statements(connection)
         require_wide_encoding(connection)
-    require_own_statements()
     with (
         writer_lock(db.engine),
         db.engine.connect() as connection,

@@ -144,10 +144,12 @@ def _judged(arrived: dict[str, Any]) -> Finding:
 
 def _connection(_: Settings) -> Iterator[Finding]:
     with reading():
-        encoding = schema.narrow_encoding(session.connection())
+        connection = session.connection()
+        encoding = schema.narrow_encoding(connection)
+        is_mixed = schema.mixes_statements(connection)
     if encoding is not None:
         yield Finding("database", messages.encoded_in(encoding), USE_UTF8)
-    if schema.mixes_statements():
+    if is_mixed:
         yield Finding("database", messages.POOLER, POOL_SESSIONS)
 
 

@@ -52,15 +52,16 @@ def require_wide_encoding(connection: Connection) -> None:
         raise DomainError(messages.narrow_encoding(encoding))
 
 
-def mixes_statements() -> bool:
+def mixes_statements(one: Connection) -> bool:
     """Whether a pooler runs statements of one connection to PostgreSQL in that of another client.
 
     What two connections prepare has the same name. So the second replaces or misses the other's,
-    if they are one connection behind a pooler.
+    if they are one connection behind a pooler. ``one`` must be outside of a transaction, in which
+    a pooler keeps it apart.
     """
-    if db.engine.dialect.name == "sqlite":
+    if one.dialect.name == "sqlite":
         return False
-    with db.engine.connect() as one, db.engine.connect() as other:
+    with db.engine.connect() as other:
         try:
             for number, connection in enumerate((one, other, one, other)):
                 run_on_driver(connection, f"SELECT {number}", prepare=True)
@@ -71,9 +72,9 @@ def mixes_statements() -> bool:
     return False
 
 
-def require_own_statements() -> None:
-    """Raise DomainError if a pooler mixes up the statements of its clients."""
-    if mixes_statements():
+def require_own_statements(connection: Connection) -> None:
+    """Raise DomainError if a pooler mixes up statements; call it outside of a transaction."""
+    if mixes_statements(connection):
         raise DomainError(messages.POOL_SESSIONS)
 
 

@@ -99,6 +99,27 @@ def test_a_role_that_may_not_create_tables_is_refused(cluster, made):
         cluster.administer(sql.SQL("DROP ROLE {}").format(sql.Identifier(role)))
 
 
+def test_the_doctor_goes_on_where_no_connection_is_left(cluster, made, template):
+    role, owner = unused_name(), make_url(cluster.address)
+    statement = sql.SQL("CREATE ROLE {} LOGIN PASSWORD {} CONNECTION LIMIT 1 IN ROLE {}").format(
+        sql.Identifier(role),
+        sql.Literal(owner.password or role),
+        sql.Identifier(owner.username),
+    )
+    cluster.administer(statement)
+    app, _, _ = made(template, user=role)
+    try:
+        said = said_by(app, "doctor")
+    finally:
+        with app.app_context():
+            db.engine.dispose()
+        cluster.administer(sql.SQL("DROP ROLE {}").format(sql.Identifier(role)))
+    assert "FAIL database: The database cannot be reached: connection failed: " in said
+    assert f'too many connections for role "{role}"\n' in said
+    assert "ok   schema: " in said
+    assert " disk: " in said
+
+
 def test_a_database_that_is_only_read_is_not_ready(made, template):
     words = "The database is read-only: "
     app, _, _ = made(template, options="-c default_transaction_read_only=on")
