@@ -17,6 +17,7 @@ READ_ONLY = (
 MADE_BY_A_NEWER_RELEASE = (
     "A newer release made this database. Start that release, or restore the backup made before it."
 )
+WRITES_TOO_LONG = "another write to the SQLite file takes too long"
 CURSOR_OF_ANOTHER_LIST = "The cursor is from another list."
 
 

@@ -33,7 +33,7 @@ from sqlalchemy.orm import DeclarativeBase, ORMExecuteState, Session
 from sqlalchemy.orm.exc import StaleDataError
 
 from app.core import measuring
-from app.core.errors import NotFound, Unavailable
+from app.core.errors import NotFound
 from app.core.ids import as_uuid
 from app.core.lanes import Lane, current
 from app.database.compiled_statements import Compiled, Statement, compiled, run, wrapped
@@ -356,7 +356,7 @@ def run_write(work: Callable[[], T], *, async_commit: bool = False) -> T:
 def _run_with_retries(
     work: Callable[[], T], begin: Callable[[], AbstractContextManager[Connection]]
 ) -> T:
-    collision: Exception | None = None
+    collision: Exception = StaleDataError()
     for _ in range(ATTEMPTS):
         try:
             with _unit_of_work(begin()):
@@ -369,7 +369,7 @@ def _run_with_retries(
         time.sleep(random.uniform(0.01, 0.1))  # noqa: S311 - spreads collisions
     if isinstance(collision, IntegrityError):
         raise collision  # The row that a foreign key names is missing.
-    raise Unavailable from collision
+    raise unavailable(collision) from collision
 
 
 def _measure_collision() -> None:

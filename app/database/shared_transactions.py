@@ -19,9 +19,8 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from app.core.errors import Unavailable
 from app.database.connect import run_on_driver
-from app.database.writer_lock import LOCK_SECONDS
+from app.database.writer_lock import LOCK_SECONDS, waited_too_long
 
 # A transaction with this many members, or this old, is not handed on, as other processes wait.
 MAX_MEMBERS = 8
@@ -112,7 +111,7 @@ class SharedTransactions:
             with self._lock:
                 if waiter in self._queue:
                     self._queue.remove(waiter)
-                    raise Unavailable
+                    raise waited_too_long()
         if waiter.received is not None:
             waiter.received.members += 1
             return waiter.received

@@ -11,6 +11,8 @@ from sqlalchemy import Engine
 
 from app.core.errors import Unavailable
 from app.core.lanes import Lane, require
+from app.database import messages
+from app.database.failures import unavailable
 
 LOCK_SECONDS = 10.0
 # The wait between two attempts to lock a file.
@@ -37,7 +39,7 @@ class WriterLock:
         """Hold the lock; raises Unavailable after ``deadline`` (monotonic time) or ten seconds."""
         deadline = deadline or time.monotonic() + LOCK_SECONDS
         if not self._thread.acquire(timeout=max(0.0, deadline - time.monotonic())):
-            raise Unavailable
+            raise waited_too_long()
         try:
             if not self._lock_free_file():
                 self._lock_file(deadline)
@@ -74,8 +76,13 @@ def _wait_for(descriptor: int, deadline: float) -> None:
     """Lock a file by polling, as flock has no deadline; raises Unavailable after it."""
     while not _try_lock(descriptor):
         if time.monotonic() > deadline:
-            raise Unavailable
+            raise waited_too_long()
         time.sleep(LOCK_NAP_SECONDS)
+
+
+def waited_too_long() -> Unavailable:
+    """The refusal of a write whose turn does not come."""
+    return unavailable(TimeoutError(messages.WRITES_TOO_LONG))
 
 
 def _try_lock(descriptor: int) -> bool:
@@ -119,6 +126,6 @@ def writer_lock(engine: Engine, deadline: float | None = None) -> Iterator[None]
             try:
                 _locks[path] = WriterLock(path)
             except OSError as error:
-                raise Unavailable from error
+                raise unavailable(error) from error
     with _locks[path].locked(deadline):
         yield

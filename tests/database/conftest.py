@@ -1,5 +1,6 @@
 import pytest
 
+from app.database import failures
 from app.database.session import db
 from tests.support.databases import postgres_database
 
@@ -17,3 +18,10 @@ def on_postgresql_alone(alone):
     with alone.app_context():
         db.engine.dispose()
         yield
+
+
+@pytest.fixture
+def logged(monkeypatch, caplog):
+    """The reasons that a server has logged for outages."""
+    monkeypatch.setattr(failures, "_logged_at", {})
+    return lambda: [one.reason for one in caplog.records if one.name == failures.__name__]

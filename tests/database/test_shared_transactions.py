@@ -13,7 +13,7 @@ from app.accounts.models import User
 from app.core import lanes
 from app.core.errors import Unavailable
 from app.core.lanes import Lane, LaneRequired
-from app.database import shared_transactions
+from app.database import messages, shared_transactions
 from app.database.connect import for_writing, prepare
 from app.database.session import _transactions as unit_transactions
 from app.database.session import after_commit, db, is_postgresql, reading, run_write, session
@@ -267,7 +267,7 @@ def test_each_asks_for_the_database_itself_after_an_outage(writers):
     assert writers.outcomes["late"] == "written"
 
 
-def test_one_waits_only_so_long(writers, monkeypatch):
+def test_one_waits_only_so_long(writers, monkeypatch, logged):
     monkeypatch.setattr(shared_transactions, "LOCK_SECONDS", 0.05)
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(writers.write, "first", lambda name, connection: None)
@@ -276,6 +276,7 @@ def test_one_waits_only_so_long(writers, monkeypatch):
         writers.may_go_on.set()
         first.result(10)
     assert writers.outcomes == {"second": Unavailable, "first": "written"}
+    assert logged() == [messages.WRITES_TOO_LONG]
 
 
 @pytest.mark.one_database

@@ -170,7 +170,7 @@ def test_a_collision_runs_the_whole_work_again(error):
     assert count() == 1
 
 
-def test_after_four_collisions_the_client_may_try_again():
+def test_after_four_collisions_the_client_may_try_again(logged):
     runs = []
 
     def work():
@@ -180,6 +180,7 @@ def test_after_four_collisions_the_client_may_try_again():
     with pytest.raises(Unavailable):
         run_write(work)
     assert len(runs) == ATTEMPTS
+    assert logged() == ["again and again"]
 
 
 def test_other_errors_are_not_tried_again():

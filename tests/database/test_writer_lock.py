@@ -9,6 +9,7 @@ from sqlalchemy import create_engine
 
 from app.core.errors import Unavailable
 from app.core.lanes import Lane, LaneRequired, run
+from app.database import messages
 from app.database import writer_lock as locks
 from app.database.writer_lock import WriterLock, writer_lock
 from tests.support.serving import until
@@ -41,11 +42,12 @@ def test_who_writes_all_the_time_lets_others_write_between(tmp_path):
     assert order == ["other", "busy"]
 
 
-def test_a_writer_waits_only_so_long_and_leaves_the_turn_to_others(tmp_path, monkeypatch):
+def test_a_writer_waits_only_so_long_and_leaves_the_turn_to_others(tmp_path, monkeypatch, logged):
     monkeypatch.setattr(locks, "LOCK_SECONDS", 0.05)
     holder, waiter = (WriterLock(str(tmp_path / "write")) for _ in range(2))
     with holder.locked(), pytest.raises(Unavailable), waiter.locked():
         pass
+    assert logged() == [messages.WRITES_TOO_LONG]
     assert not is_locked(tmp_path / "write-next")
     with waiter.locked():
         assert is_locked(tmp_path / "write")
