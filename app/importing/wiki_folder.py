@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 import click
-from sqlalchemy import or_, select
+from sqlalchemy import func, or_, select
 
 from app.audit.service import forwarding_to_webhooks
 from app.core import text
@@ -103,7 +103,7 @@ def _source(name: str, content: str) -> SourceFile:
     path = name.removesuffix(".md").replace("--", "/")
     heading = _HEADING.search(content)
     title = fields.get("title") or (_words(heading) if heading else path.rpartition("/")[2])
-    title = title.strip()[: text.NAME_LENGTH] or path
+    title = title.strip()[: text.NAME_LENGTH].rstrip() or path
     return SourceFile(
         path=path,
         title=title,
@@ -214,8 +214,9 @@ def _write(
         return messages.PAGES_CREATED
     before = page.revision_number
     imported = _last_imported(page.id)
-    is_edited = imported.revision_number < before
-    if is_edited and (imported.title, imported.body) == (source.title, body):
+    is_edited = imported < before
+    is_here = (page.title, page.body) == (source.title, body)
+    if is_edited and not is_here and _has_had(page.id, imported, source.title, body):
         return messages.PAGES_KEPT
     after = service.update_page(
         actor, page.id, title=source.title, body=body, summary=messages.IMPORTED
@@ -227,15 +228,22 @@ def _write(
     return messages.PAGES_REVISED
 
 
-def _last_imported(page_id: str) -> WikiRevision:
+def _last_imported(page_id: str) -> int:
     """The last revision from a file. A created page does not say whether it is from one."""
     is_imported = or_(WikiRevision.summary == messages.IMPORTED, WikiRevision.revision_number == 1)
-    return session.scalars(
-        select(WikiRevision)
-        .where(WikiRevision.page_id == page_id, is_imported)
-        .order_by(WikiRevision.revision_number.desc())
-        .limit(1)
-    ).one()
+    newest = select(func.max(WikiRevision.revision_number))
+    return session.scalars(newest.where(WikiRevision.page_id == page_id, is_imported)).one()
+
+
+def _has_had(page_id: str, since: int, title: str, body: str) -> bool:
+    """Whether the page had this text in a revision from ``since`` on."""
+    found = select(WikiRevision.id).where(
+        WikiRevision.page_id == page_id,
+        WikiRevision.revision_number >= since,
+        WikiRevision.title == title,
+        WikiRevision.body == body,
+    )
+    return session.scalar(found.limit(1)) is not None
 
 
 @click.command("import-wiki")

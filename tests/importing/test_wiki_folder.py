@@ -110,6 +110,26 @@ def test_an_edit_stays_until_the_file_changes(cast: Cast, app, tmp_path: Path) -
     assert "1 page unchanged" in output
 
 
+def test_an_edit_stays_where_the_file_has_one_before_it(cast: Cast, app, tmp_path: Path) -> None:
+    write(tmp_path, "a.md", "# A\none")
+    run(app, tmp_path)
+    (page,) = pages(cast).values()
+    ok(cast.ada.patch(f"/wiki/pages/{page['id']}", {"body": "two"}))
+    write(tmp_path, "a.md", "# A\ntwo")
+    assert "1 page unchanged" in run(app, tmp_path)
+    ok(cast.ada.patch(f"/wiki/pages/{page['id']}", {"body": "three"}))
+    assert "1 page kept as edited here" in run(app, tmp_path)
+    assert pages(cast)["a"]["body"] == "three"
+
+
+def test_an_edit_stays_where_the_title_is_cut_at_a_space(cast: Cast, app, tmp_path: Path) -> None:
+    write(tmp_path, "a.md", f"# {'w' * 199} more\none")
+    run(app, tmp_path)
+    (page,) = pages(cast).values()
+    ok(cast.ada.patch(f"/wiki/pages/{page['id']}", {"body": "edited"}))
+    assert "1 page kept as edited here" in run(app, tmp_path)
+
+
 def test_what_cannot_be_read_is_told(cast: Cast, app, tmp_path: Path) -> None:
     (tmp_path / "bad.md").write_bytes(b"\xff\xfe")
     (tmp_path / "dir.md").mkdir()
