@@ -24,7 +24,7 @@ MAX_COLUMNS = 5_000
 ZIP = b"PK\x03\x04"
 DELIMITERS = ",;\t|"
 # Excel writes and reads such a line before the header. Spreadsheets pad it to all columns.
-_DELIMITER_LINE = re.compile(r'"?sep=([^\w\s"]|\t)"?\1*\s*', re.IGNORECASE)
+_DELIMITER_LINE = re.compile(r'"?sep=([^\w\s"]|\t)"?\1*+\s*', re.IGNORECASE)
 
 # Columns that only Docket's own export has.
 OWN_ID, OWN_CATEGORY = "display_id", "state_category"

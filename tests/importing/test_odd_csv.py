@@ -1,5 +1,8 @@
 """``flask import-issues`` with CSV files as they go wrong in practice."""
 
+import time
+
+from app.importing import table
 from tests.support.cases import cases
 
 
@@ -90,6 +93,12 @@ def test_lines_may_end_with_carriage_returns(run, tickets, first):
     report = run(f"{first}Issue key;Status Category;Summary\rA-1;Done;One, two, three, four\r")
     assert (report["notes"], set(tickets())) == ([], {"One, two, three, four"})
     assert tickets()["One, two, three, four"]["state"]["category"] == "done"
+
+
+def test_a_long_line_like_it_takes_no_longer():
+    started = time.process_time()
+    assert table.named_delimiter("sep=\t" + "\t" * 50_000 + "x") is None
+    assert time.process_time() - started < 1
 
 
 def test_a_column_may_be_named_like_such_a_line(run, tickets):
