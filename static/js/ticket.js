@@ -45,10 +45,11 @@ function watchPreviews() {
 
 /** A typed title goes along to the form with another template, and so leaves no draft in this one. */
 function watchTemplates() {
-  document.addEventListener("click", ({ target }) => {
-    const link = target.closest("[data-template]");
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("[data-template]");
     const title = link?.closest("form").elements.title;
-    if (!title || title.value === title.defaultValue) return;
+    const isOtherTab = event.ctrlKey || event.metaKey || event.shiftKey;
+    if (!title || isOtherTab || title.value === title.defaultValue) return;
     const address = new URL(link.href);
     address.searchParams.set("title", title.value);
     link.href = address;

@@ -35,6 +35,11 @@ def test_a_template_fills_in_a_new_ticket_and_quick_add(wide, seeded):
     expect(wide.page.get_by_label("Description")).to_have_value("")
     expect(wide.page.get_by_label("Title")).to_have_value("Bug: The gate sticks")
     wide.page.get_by_label("Title").fill("The gate sticks")
+    # In a tab of its own, a template takes nothing from this one.
+    with wide.page.context.expect_page() as other:
+        wide.page.get_by_role("link", name="Bug report").click(modifiers=["Control"])
+    other.value.close()
+    expect(wide.page.get_by_label("Title")).to_have_value("The gate sticks")
     wide.page.get_by_role("link", name="Bug report").click()
     expect(wide.page.get_by_label("Description")).to_have_value("## Steps")
     expect(wide.page.get_by_label("Title")).to_have_value("The gate sticks")
