@@ -139,8 +139,9 @@ def _log_in(connection: smtplib.SMTP, server: MailServer) -> None:
         given = _base64(f"\0{name}\0{password}")
         code, answer = connection.docmd("AUTH", f"PLAIN {given}")
     elif "LOGIN" in offered:
-        connection.docmd("AUTH", f"LOGIN {_base64(name)}")
-        code, answer = connection.docmd(_base64(password))
+        code, answer = connection.docmd("AUTH", f"LOGIN {_base64(name)}")
+        if code == 334:
+            code, answer = connection.docmd(_base64(password))
     else:
         raise smtplib.SMTPException
     if code != 235:
@@ -198,6 +199,9 @@ def _send_each(
             ):
                 connection.close()
         ended(mail.claimed, outcome)
+    if connection.sock is not None:
+        # What follows sends nothing that could arrive twice.
+        connection.sock.settimeout(STEP_SECONDS)
 
 
 def _failed(problem: Exception, guard: Guard, *, is_of_server: bool = False) -> Outcome:

@@ -4,6 +4,8 @@ import socket
 import threading
 import time
 from contextlib import contextmanager
+from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
@@ -13,6 +15,7 @@ from app.mail.outbox import HeldMail, Outcome
 from app.mail.smtp import UNTRIED, Addressed, send_all
 from app.mail.writing import Letter
 from tests.support.mailbox import PASSWORD, mail_server
+from tests.support.serving import until
 
 pytestmark = pytest.mark.one_database
 
@@ -91,27 +94,52 @@ def test_a_server_that_knows_no_login_with_a_password(app, using, password):
     assert "closed" not in outcome.error
 
 
+def test_a_server_that_refuses_the_login_sees_no_password(app, using):
+    heard = []
+
+    def answer(connected):
+        connected.sendall(b"220 hello\r\n")
+        connected.recv(1000)
+        connected.sendall(b"250-hello\r\n250 AUTH LOGIN\r\n")
+        connected.recv(1000)
+        connected.sendall(b"454 4.7.0 Temporary failure\r\n")
+        heard.append(connected.recv(1000))
+
+    with listening(answer) as port:
+        using(f"smtp://docket:p%C3%A4ss@127.0.0.1:{port}?starttls=off")
+        outcome = outcome_of(app)
+    assert (outcome.is_transient, outcome.error) == (True, "454 4.7.0 Temporary failure")
+    until(lambda: heard)
+    assert heard == [b""]
+
+
 @pytest.mark.parametrize(
-    ("base_url", "host", "name"),
+    ("base_url", "name"),
     [
-        ("https://docket.example.org", "127.0.0.1", "docket.example.org"),
-        ("http://192.0.2.7:8000", "127.0.0.1", "[127.0.0.1]"),
-        ("http://docket:8000", "127.0.0.1", "[127.0.0.1]"),
-        ("http://[2001:db8::7]:8000", "::1", "[IPv6:::1]"),
+        ("https://docket.example.org", "docket.example.org"),
+        ("http://192.0.2.7:8000", "[127.0.0.1]"),
+        ("http://docket:8000", "[127.0.0.1]"),
+        ("http://[2001:db8::7]:8000", "[127.0.0.1]"),
     ],
 )
-def test_it_greets_with_a_domain_or_an_address(app, using, base_url, host, name):
+def test_it_greets_with_a_domain_or_an_address(app, using, base_url, name):
     greetings = []
 
     def answer(connected):
         connected.sendall(b"220 hello\r\n")
         greetings.append(connected.recv(1000))
 
-    with listening(answer, host) as port:
-        address = f"[{host}]" if ":" in host else host
-        using(f"smtp://{address}:{port}?starttls=off", base_url=base_url)
+    with listening(answer) as port:
+        using(f"smtp://127.0.0.1:{port}?starttls=off", base_url=base_url)
         outcome_of(app)
     assert greetings == [f"ehlo {name}\r\n".encode()]
+
+
+def test_it_greets_with_an_address_of_ipv6(using):
+    settings = using("smtp://mail.example.org", base_url="http://docket:8000")
+    # Not every machine has IPv6.
+    connected = Mock(getsockname=lambda: ("fe80::1%eth0", 4321, 0, 2))
+    assert smtp._own_name(settings, connected) == "[IPv6:fe80::1]"
 
 
 @pytest.mark.parametrize("scheme", ["smtp", "smtps"])
@@ -170,10 +198,9 @@ def test_a_dead_server(app, using):
 
 
 @contextmanager
-def listening(answer, host="127.0.0.1"):
+def listening(answer):
     """Run a server that passes each connection to ``answer``."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.create_server((host, 0), family=family) as server:
+    with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(5)
 
         def run():
@@ -214,14 +241,36 @@ def test_a_slow_server_is_given_up(app, using, monkeypatch, answer):
 
 
 def test_a_text_may_be_checked_longer_than_a_step_takes(app, mailbox, posting, monkeypatch):
-    monkeypatch.setattr(smtp, "STEP_SECONDS", 0.2)
-    mailbox.on_text = lambda: time.sleep(0.5)
+    monkeypatch.setattr(smtp, "STEP_SECONDS", 1.0)
+    mailbox.on_text = lambda: time.sleep(1.5)
     assert outcome_of(app) == Outcome()
 
 
+def test_an_end_that_is_not_answered_takes_a_step(app, using, monkeypatch):
+    monkeypatch.setattr(smtp, "STEP_SECONDS", 0.5)
+
+    def answer(connected):
+        for said in (b"220 hello", b"250 hello", b"250 OK", b"250 OK", b"354 Go on", b"250 OK"):
+            connected.sendall(said + b"\r\n")
+            connected.recv(10_000)
+        time.sleep(4)
+
+    with listening(answer) as port:
+        using(f"smtp://127.0.0.1:{port}?starttls=off")
+        began = time.monotonic()
+        assert outcome_of(app) == Outcome()
+    assert time.monotonic() - began < 3
+
+
 def test_a_mail_that_could_not_end_in_time_is_not_begun(app, mailbox, posting, monkeypatch):
-    monkeypatch.setattr(smtp, "SESSION_SECONDS", 1.0)
-    mailbox.on_text = lambda: time.sleep(0.6)
+    now = 0.0
+
+    def check_for_long():
+        nonlocal now
+        now += smtp.SESSION_SECONDS * 0.6
+
+    monkeypatch.setattr(smtp, "time", SimpleNamespace(monotonic=lambda: now))
+    mailbox.on_text = check_for_long
     outcomes = list(send(app, "ada@example.org", "bo@example.org").values())
     assert outcomes == [Outcome(), UNTRIED]
     assert mailbox.recipients == ["ada@example.org"]
