@@ -4,6 +4,7 @@ Credentials and region come from the environment, as boto3 reads them.
 """
 
 import hashlib
+import logging
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -18,6 +19,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 from app.core.errors import Unavailable
 from app.files import messages
 from app.files.store import GRACE_SECONDS, PIECE_BYTES, ContentMissing, NewContent
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -59,9 +62,9 @@ class S3Store:
         except ClientError as error:
             if error.response.get("Error", {}).get("Code") in _ABSENT:
                 raise ContentMissing(sha256) from error
-            raise Unavailable(messages.STORE_DOES_NOT_ANSWER) from error
+            raise _unavailable(error) from error
         except BotoCoreError as error:
-            raise Unavailable(messages.STORE_DOES_NOT_ANSWER) from error
+            raise _unavailable(error) from error
 
     def _named(self, sha256: str) -> dict[str, str]:
         return {"Bucket": self._bucket, "Key": self._key(sha256)}
@@ -134,6 +137,12 @@ class S3Store:
         # A key without the right to delete gets a 200 that names what is kept.
         if kept := answer.get("Errors"):
             raise ClientError({"Error": kept[0]}, "DeleteObjects")
+
+
+def _unavailable(error: Exception) -> Unavailable:
+    """The refusal of work; logs its reason, which clients do not get."""
+    log.warning("the file store refused or did not respond", extra={"reason": str(error)})
+    return Unavailable(messages.STORE_DOES_NOT_ANSWER)
 
 
 def _add_md5(params: dict[str, Any], **_given: object) -> None:

@@ -190,6 +190,7 @@ class Jobs:
             try:
                 sweep(name, self._settings, may_go_on=lambda: not self._stopping.is_set())
             except Unavailable:
-                log.warning("a sweep did not run: the database is unavailable")
+                # The log has the reason of the database or the file store.
+                log.warning("a sweep did not run", extra={"sweeper": name})
             except Exception:
                 log.exception("a sweep failed", extra={"sweeper": name})

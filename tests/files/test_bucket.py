@@ -13,6 +13,7 @@ from app.core.errors import Unavailable
 from app.files import sweeping
 from app.files.s3 import S3Store
 from app.files.store import ContentMissing, store_of
+from app.jobs.scheduler import Jobs
 from app.jobs.sweeping import sweep
 from tests.files.hostile import picture
 from tests.support.bucket import serving_bucket
@@ -86,6 +87,19 @@ def test_a_sweep_that_may_not_delete_ends_with_the_reason(app, cast, bucket):
         store_of(app.config["SETTINGS"]).discard([key.rpartition("/")[2]])
     assert "AccessDenied" in str(ended.value.__cause__)
     assert key in bucket.objects
+
+
+def test_the_log_says_why_a_bucket_is_not_swept(app, cast, bucket, caplog):
+    ticket = f"/tickets/{make_ticket(cast.ada, cast.open_project)['id']}"
+    made = add_file(cast.ada, ticket)
+    ok(cast.ada.delete(f"/files/{made['id']}"), 204)
+    grow_old(bucket)
+    bucket.keeps = True
+    Jobs(app)._sweep("file-contents")
+    of_store, of_sweep = caplog.records
+    assert of_store.getMessage() == "the file store refused or did not respond"
+    assert "AccessDenied" in of_store.reason
+    assert (of_sweep.getMessage(), of_sweep.sweeper) == ("a sweep did not run", "file-contents")
 
 
 def test_a_command_logs_nothing_about_where_the_keys_come_from(app, bucket, caplog, monkeypatch):
