@@ -3,7 +3,7 @@
 from tests.conventions import counts
 
 # The limit of the lines of app/.
-MOST_LINES = 83_193
+MOST_LINES = 83_215
 
 
 def test_no_line_cites_a_document_that_is_not_here():
